@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from tests.support import debootstrap
 from tests.support.owner import needs_root
+from tools import debootstrap
 from tools.vreadd import REPOSITORY
 
 RECIPE = (REPOSITORY / "tools/container/Containerfile").read_text()

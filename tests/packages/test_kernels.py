@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from tests.support import debootstrap
 from tests.support.owner import needs_root
+from tools import debootstrap
 from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]

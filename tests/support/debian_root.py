@@ -16,8 +16,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.support import debootstrap
 from tests.support.waiting import eventually
+from tools import debootstrap
 
 SUITE = "bookworm"
 # With all that a guest's packages need to build a module: large, and no part of the test.

@@ -204,7 +204,7 @@ class Guest(Shell):
         """Copies {path: source}, with the libraries of programs, over the guest's files."""
         archive = self.host.share / "guests" / self.name / "brought.cpio"
         archive.parent.mkdir(parents=True, exist_ok=True)
-        tree_of(files).write(archive)
+        tree_of(files, self.host.debian).write(archive)
         self.run("cd / && exec cpio -idu", stdin=archive.read_bytes()).check()
         archive.unlink()
 
@@ -251,11 +251,11 @@ class Guest(Shell):
         added, root = [], DOMU_ROOT
         if self.config.kernel:
             root = f"/run/{self.name}.domu"
-            self.host.put(domu_root(self.config.kernel), root)
+            self.host.put(domu_root(self.config.kernel, self.host.debian), root)
         if (self.host.share / GUEST_FILES).exists():
             added.append(f"/lab/{GUEST_FILES}")
         if self.config.files:
-            tree_of(self.config.files).write(folder / "files.cpio")
+            tree_of(self.config.files, self.host.debian).write(folder / "files.cpio")
             added.append(f"/lab/guests/{self.name}/files.cpio")
         if not added:
             return root

@@ -22,6 +22,7 @@ from tools.patience import Patience
 from . import qemu, states
 from .channel import Channel, ChannelClosed, Command
 from .claim import Claim
+from .debian import BOOKWORM, Debian
 from .guest import GUEST_FILES, Guest, GuestConfig, GuestKind
 from .kernel_log import KernelLogs
 from .kernels import Kernel
@@ -69,6 +70,7 @@ class XenHost(Shell):
         xen_options: Sequence[str] = (),
         state: states.State | None = None,
         counter: Path | None = None,
+        debian: Debian = BOOKWORM,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         """files: {path in dom0: source}; guest_files: the same for all guests.  Programs bring
@@ -78,12 +80,14 @@ class XenHost(Shell):
         processors, and for runs that have the machine to themselves.  xen_options: more of Xen's
         command line, as "sched=credit".  state: restores the host in it instead of booting.
         counter: the file in which the emulator counts instructions (counter.py); with one cpu only.
+        debian: the release of which dom0 and guests are made, with its hypervisor.
         """
         self.name, self._memory, self._dom0_memory = name, memory_mib, dom0_mib
         self._disks = tuple(d if isinstance(d, Disk) else Disk(Path(d)) for d in disks)
         self._files, self._guest_files = files or {}, guest_files or {}
         self._guest_kind = guest_kind or GuestKind()
         self._wire, self.cpus, self.progress = wire, cpus, progress
+        self.debian = debian
         self._xen_options = tuple(xen_options)
         self._state, self._image, self._counter = state, None, counter
         self._monitor: Monitor | None = None
@@ -303,7 +307,7 @@ class XenHost(Shell):
         """Copies the files that a booted host and its guests have in their roots."""
         if self._files:
             added = self.share / EXTRA_FILES
-            tree_of(self._files).write(added)
+            tree_of(self._files, self.debian).write(added)
             self.run(f"cd / && exec cpio -idu </lab/{added.name}").check()
             added.unlink()
         if self._guest_files:
@@ -316,12 +320,12 @@ class XenHost(Shell):
         for folder in ("console", "log"):
             (self.share / folder).mkdir(parents=True)
         if self._state or self._image:
-            root = dom0_root(rdma=True)  # a state serves hosts with and without RDMA
+            root = dom0_root(True, self.debian)  # a state serves hosts with and without RDMA
         else:
-            root = dom0_root(rdma=bool(self._wire and self._wire.rdma))
+            root = dom0_root(bool(self._wire and self._wire.rdma), self.debian)
             root = self._extended(root) if self._files else root
         if self._guest_files:
-            tree_of(self._guest_files).write(self.share / GUEST_FILES)
+            tree_of(self._guest_files, self.debian).write(self.share / GUEST_FILES)
         if self._wire and not self._wire.listen:
             _wait_socket(self._wire.path)
         return qemu.Machine(
@@ -337,6 +341,7 @@ class XenHost(Shell):
             self._xen_options,
             self._image,
             self._counter,
+            self.debian,
         )
 
     def _extended(self, root: Path) -> Path:
@@ -344,7 +349,7 @@ class XenHost(Shell):
         path = self.folder / EXTENDED_ROOT
         shutil.copyfile(root, path)
         added = self.folder / EXTRA_FILES
-        tree_of(self._files).write(added)
+        tree_of(self._files, self.debian).write(added)
         with path.open("ab") as out:
             out.write(added.read_bytes())
         return path
@@ -447,6 +452,7 @@ class _Original(XenHost):
             disks=states.original_disks(of._disks, folder),
             cpus=of.cpus,
             xen_options=of._xen_options,
+            debian=of.debian,
             progress=of.progress,
         )
         self._folder = folder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hypervisor and kernels as uncompressed ELF files, made of those in Debian's
-/boot: the emulator's multiboot loader and the PV domain builder need this form."""
+"""The hypervisor and kernels as uncompressed ELF files, made of those in /boot of a
+release of Debian: the emulator's multiboot loader and the PV domain builder need this form."""
 
 import gzip
 import lzma
@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 from .cache import cached, key_of
-from .kernels import Kernel, installed
-from .paths import LabError, newest
+from .debian import BOOKWORM, Debian
+from .kernels import Kernel
+from .paths import LabError
 
 # Offsets in a bzImage's header, from the kernel's x86 boot protocol.
 SETUP_SECTORS = 0x1F1
@@ -18,13 +19,13 @@ PAYLOAD_OFFSET = 0x248
 XZ_MAGIC, ZSTD_MAGIC = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 
-def xen_image() -> Path:
-    packed = newest("/boot", "xen-4.*-amd64.gz", "xen-hypervisor-4.17-amd64").read_bytes()
+def xen_image(debian: Debian = BOOKWORM) -> Path:
+    packed = debian.hypervisor.read_bytes()
     return cached("xen", "", key_of([packed]), lambda p: _write(p, gzip.decompress(packed)))
 
 
 def kernel_image(kernel: Kernel | None = None) -> Path:
-    source = (kernel or installed()).image
+    source = (kernel or BOOKWORM.kernel).image
     packed = source.read_bytes()
     if packed.startswith(b"\x7fELF"):
         return source

@@ -26,8 +26,7 @@ from tools.hdfs import DEFAULT_VERSION, HdfsCluster, hadoop_class_path
 from tools.hdfs.config import write_conf_dir
 
 from .cache import cached, key_of
-from .paths import LabError
-from .rootfs import LIBRARY
+from .paths import LIBRARY, LabError
 
 MODULES = (
     "java.base java.desktop java.instrument java.logging java.management java.naming "

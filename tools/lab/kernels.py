@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels that emulated machines run: the installed one, and for guests others of Debian's archive.
+"""Kernels that emulated machines run: those of a release (debian.py), and for guests others of
+Debian's archive.
 
-The others are unpacked in build/lab/kernels, not installed, and packages.txt does not have them:
+The latter are unpacked in build/lab/kernels, not installed, and packages.txt does not have them:
 libguestfs, DKMS and the next boot of this machine use the newest kernel in /boot, and a test must
 not change that.  apt downloads and verifies the kernel on which the package of a series
 ("linux-image-6.12-amd64") depends today.
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from . import apt
 from .output import output
-from .paths import BUILD, LabError, kernel_release
+from .paths import BUILD, LabError
 
 FOLDER = BUILD / "kernels"
 BESIDE = "$(dir $(realpath $(lastword $(MAKEFILE_LIST)))).."
@@ -39,11 +40,6 @@ class Kernel:
     @property
     def headers(self) -> Path:
         return self.root / "usr" / "src" / f"linux-headers-{self.release}"
-
-
-def installed() -> Kernel:
-    """The kernel of dom0, and of guests by default."""
-    return Kernel(kernel_release())
 
 
 def archived(series: str) -> Kernel:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from . import apt
 from .cache import key_of
+from .debian import BOOKWORM
 from .output import output
-from .paths import BUILD, REPOSITORY, LabError, xen_tools
+from .paths import BUILD, REPOSITORY, LabError
 
 SERIES = REPOSITORY / "tools" / "toolstack" / "libxl"
 FOLDER = BUILD / "libxl"
@@ -25,12 +26,12 @@ XEN, INSTALLED = "4.17", "xen-utils-4.17"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 # {what is built, below tools/: where dom0 has it}
 BUILT = {
-    "xl/xl": str(xen_tools() / "xl"),
+    "xl/xl": str(BOOKWORM.xen_tools / "xl"),
     "libs/light/libxenlight.so.4.17": f"{LIBRARIES}/libxenlight.so.4.17",
     "libs/util/libxlutil.so.4.17": f"{LIBRARIES}/libxlutil.so.4.17",
     # They have a libxl_domain_config of their own, and the series makes it larger.
-    "helpers/xen-init-dom0": str(xen_tools() / "xen-init-dom0"),
-    "helpers/init-xenstore-domain": str(xen_tools() / "init-xenstore-domain"),
+    "helpers/xen-init-dom0": str(BOOKWORM.xen_tools / "xen-init-dom0"),
+    "helpers/init-xenstore-domain": str(BOOKWORM.xen_tools / "init-xenstore-domain"),
 }
 # What is compiled, below tools/.  Each part needs some of those before it.
 PARTS = [

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .cache import cached, key_of
-from .paths import LAB, LabError, kernel_release
-from .rootfs import LIBRARY, Tree
+from .paths import LAB, LIBRARY, LabError, kernel_release
+from .rootfs import Tree
 from .roots import DOMU_MODULES
 
 BACKEND, TOOLS, MODULE, HDFS = "vread-backend", "vread-tools", "vread-frontend-dkms", "vread-hdfs"

@@ -3,9 +3,10 @@
 
 The lab writes to build/lab: `cache/` holds files named after a hash of their
 inputs, `run/<host>/` the logs and the shared folder of one emulated host's last
-run, `states/` saved hosts, `kernels/` other kernels.
+run, `states/` saved hosts, `kernels/` other kernels, `debian/` other releases of Debian.
 """
 
+import re
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parent
@@ -13,6 +14,7 @@ REPOSITORY = LAB.parents[1]
 BUILD = REPOSITORY / "build" / "lab"
 CACHE = BUILD / "cache"
 RUN = BUILD / "run"
+LIBRARY = re.compile(r"(/\S+) \(0x")  # a shared library in the output of ldd
 
 
 class LabError(Exception):
@@ -32,10 +34,7 @@ def _version(path: Path) -> list[int]:
     return [int(n) for n in digits.split()]
 
 
-def kernel_release() -> str:
-    """The newest Debian 6.1 kernel, for which the module is built."""
-    return newest("/lib/modules", "6.1.*-amd64", "linux-image-amd64").name
-
-
-def xen_tools() -> Path:
-    return newest("/usr/lib", "xen-4.*", "xen-utils-4.17") / "bin"
+def kernel_release(series: str = "6.1", root: Path = Path("/")) -> str:
+    """The newest Debian kernel of the series below `root`.  By default this machine's, for which
+    `make module` builds the module."""
+    return newest(str(root / "lib/modules"), f"{series}.*-amd64", "linux-image-amd64").name

@@ -1,35 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files that `make all module` builds, by their paths in dom0 and in guests."""
+"""The files that `make all module` builds, by their paths in dom0 and in guests.
+
+For another release of Debian than this machine's, make() builds them in that release's system.
+"""
 
 import subprocess
 from pathlib import Path
 
+from .debian import BOOKWORM, Debian
 from .kernels import Kernel
 from .paths import REPOSITORY, LabError
 
 MODULE = "/lib/modules/xen-vreadfront.ko"
 PLUGIN = "/usr/share/java/vread-hdfs.jar"
+PROGRAMS = (
+    "vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread xl-vread libvread.so.1"
+).split()
 
 
-def dom0_files(variant: str) -> dict[str, Path]:
+def make(debian: Debian) -> None:
+    """Builds the module and all programs of C but vread-provision and the JNI library, as far as
+    they are not up to date: dom0_files("release", debian), guest_files("release", debian)."""
+    programs = [f"build/release/{name}" for name in PROGRAMS]
+    debian.make(*programs, "module", f"KVER={debian.kernel.release}")
+
+
+def dom0_files(variant: str, debian: Debian = BOOKWORM) -> dict[str, Path]:
     """xl-vread is the release build in every variant: the lab asks it for the status all the time,
     and with sanitizers each answer takes five times as long.  tests/cli runs it with them."""
-    build = REPOSITORY / "build" / variant
+    build = debian.build / variant
     return {
         "/usr/sbin/vreadd": build / "vreadd",
         "/usr/libexec/vread/vread-key-agent": build / "vread-key-agent",
         "/usr/libexec/vread/vread-parser": build / "vread-parser",
         "/usr/bin/vread": build / "vread",
-        "/usr/sbin/xl-vread": REPOSITORY / "build" / "release" / "xl-vread",
+        "/usr/sbin/xl-vread": debian.build / "release" / "xl-vread",
     }
 
 
-def guest_files(variant: str) -> dict[str, Path]:
-    build = REPOSITORY / "build" / variant
+def guest_files(variant: str, debian: Debian = BOOKWORM) -> dict[str, Path]:
+    build = debian.build / variant
     return {
         "/usr/bin/vread": build / "vread",
         "/usr/lib/x86_64-linux-gnu/libvread.so.1": build / "libvread.so.1",
-        MODULE: REPOSITORY / "build" / "module" / "xen-vreadfront.ko",
+        MODULE: debian.build / "module" / "xen-vreadfront.ko",
     }
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .counter import counter_arguments
+from .debian import BOOKWORM, Debian
 from .images import kernel_image, xen_image
 from .paths import LabError
 
@@ -96,6 +97,7 @@ class Machine:
     xen_options: tuple[str, ...] = ()
     image: Image | None = None
     counter: Path | None = None  # of instructions; see counter.py
+    debian: Debian = BOOKWORM
 
     def command(self, control_fd: int, monitor_fd: int | None = None) -> list[str]:
         dom0 = f"console=hvc0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
@@ -116,8 +118,8 @@ class Machine:
                 "-nodefaults",
             ),
             *("-no-user-config", "-no-reboot", "-serial", f"file:{self.console}"),
-            *("-kernel", str(xen_image()), "-append", self._xen_arguments()),
-            *("-initrd", f"{kernel_image()} {dom0},{self.root}"),
+            *("-kernel", str(xen_image(self.debian)), "-append", self._xen_arguments()),
+            *("-initrd", f"{kernel_image(self.debian.kernel)} {dom0},{self.root}"),
             *("-fsdev", f"local,id=lab,path={_escaped(self.share)},security_model=none"),
             *("-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"),
             *("-chardev", f"socket,id=control,fd={control_fd}"),

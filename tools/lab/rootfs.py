@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Trees of files for an initramfs, made of files installed on this machine.
+"""Trees of files for an initramfs, made of files of a release of Debian.
 
-A Tree maps paths to entries.  Programs bring the shared libraries ldd finds,
+A Tree maps paths to entries.  Programs bring their shared libraries,
 kernel modules the modules they depend on.  /bin, /sbin, /lib and /lib64 are
 links into /usr, as in Debian, so a file has the same path in all archives: the
 kernel unpacks several archives over each other.
@@ -9,21 +9,19 @@ kernel unpacks several archives over each other.
 
 import lzma
 import os
-import re
-import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from .cache import cached, key_of
-from .kernels import Kernel, installed
+from .debian import BOOKWORM, Debian
+from .kernels import Kernel
 from .output import output
 from .paths import LabError
 
 DIRECTORY, REGULAR, SYMLINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 MERGED = ("bin", "sbin", "lib", "lib64")
-LIBRARY = re.compile(r"(/\S+) \(0x")
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,10 @@ class Entry:
 
 
 class Tree:
-    def __init__(self, kernel: Kernel | None = None) -> None:
-        """kernel: the kernel of the tree's modules; None: the installed one."""
-        self._kernel = kernel or installed()
+    def __init__(self, kernel: Kernel | None = None, debian: Debian = BOOKWORM) -> None:
+        """kernel: the kernel of the tree's modules; None: the release's own.  debian: has the
+        libraries of programs."""
+        self._kernel, self._debian = kernel or debian.kernel, debian
         self._entries: dict[str, Entry] = {}
         self._modules: dict[str, Path] = {}
         self._indexed = False
@@ -106,16 +105,12 @@ class Tree:
         self._entries[_place(path)] = entry
 
     def _add_libraries(self, programs: Iterable[Path]) -> None:
-        dynamic = [str(p) for p in programs if Path(p).read_bytes()[:4] == b"\x7fELF"]
-        dynamic = [p for p in dynamic if not p.endswith(".ko")]
+        dynamic = [p for p in programs if Path(p).read_bytes()[:4] == b"\x7fELF"]
+        dynamic = [p for p in dynamic if Path(p).suffix != ".ko"]
         if not dynamic:
             return
-        # ldd fails if one program is static, but still prints what it found for the others.
-        found = subprocess.run(["ldd", *dynamic], capture_output=True, text=True, check=False)
-        if "not found" in found.stdout:
-            raise LabError(f"missing libraries:\n{found.stdout}")
-        for library in sorted(set(LIBRARY.findall(found.stdout))):
-            self.file(library, Path(library))
+        for path, source in self._debian.libraries(dynamic).items():
+            self.file(path, source)
 
     def _with_parents(self) -> list[tuple[str, Entry]]:
         whole = dict(self._entries)
@@ -144,18 +139,18 @@ class Tree:
                 self._add(f"/lib/modules/{release}/{index.name}", entry)
 
 
-def tree_of(files: dict[str, Path] | Tree) -> Tree:
+def tree_of(files: dict[str, Path] | Tree, debian: Debian = BOOKWORM) -> Tree:
     """Makes a tree of {path: source}, as Tree.files() takes it; returns a Tree as it is."""
     if isinstance(files, Tree):
         return files
-    tree = Tree()
+    tree = Tree(debian=debian)
     tree.files(files)
     return tree
 
 
 def module_files(names: Iterable[str], kernel: Kernel | None = None) -> list[Path]:
     """Files of these modules and of those they depend on, in the order of loading."""
-    kernel = kernel or installed()
+    kernel = kernel or BOOKWORM.kernel
     command = ["modprobe", "-d", str(kernel.root), "-S", kernel.release, "-a", "--show-depends"]
     steps = (line.split() for line in output([*command, *names]).splitlines())
     return [_plain(Path(step[1]).resolve()) for step in steps if step[0] == "insmod"]

@@ -10,9 +10,10 @@ import subprocess
 from pathlib import Path
 
 from .agents import program
+from .debian import BOOKWORM, Debian
 from .images import kernel_image
 from .kernels import Kernel
-from .paths import LAB, newest, xen_tools
+from .paths import LAB, newest
 from .rootfs import Tree
 
 DOM0_MODULES = (
@@ -52,21 +53,22 @@ RDMA_TOOLS = [
 RDMA_DRIVERS = "/etc/libibverbs.d"
 
 # libpthread loads it by name when a thread is cancelled.
-LIBGCC = Path("/lib/x86_64-linux-gnu/libgcc_s.so.1")
-BUSYBOX = Path("/usr/bin/busybox")
+LIBGCC = "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+BUSYBOX = "/usr/bin/busybox"
 DOMU_KERNEL = "/boot/vmlinux"
 DOMU_ROOT = "/boot/domu.cpio"
 
 
-def dom0_root(rdma: bool = False) -> Path:
+def dom0_root(rdma: bool = False, debian: Debian = BOOKWORM) -> Path:
     """rdma: with the tools and modules of soft-RoCE."""
-    tree = _base("dom0")
-    tools = xen_tools()
-    tree.files({str(tools / name): tools / name for name in XEN_TOOLS})
+    tree = _base("dom0", None, debian)
+    tools = debian.xen_tools
+    tree.files(debian.files(tools / name for name in XEN_TOOLS))
     for name in XEN_TOOLS:
         tree.link(f"/usr/sbin/{name}", str(tools / name))
-    tree.files({path: Path(path) for path in DOM0_TOOLS})
-    tree.files({f"/usr/local/bin/{name}": program(name) for name in ("lab-bridge", "lab-cpu")})
+    tree.files(debian.files(DOM0_TOOLS))
+    own = ("lab-bridge", "lab-cpu")
+    tree.files({f"/usr/local/bin/{name}": program(name, debian) for name in own})
     for script in ("lab-guest", "lab-share"):
         tree.file(f"/usr/local/bin/{script}", LAB / "root" / script)
     for script in ("block", "vif-bridge"):
@@ -76,29 +78,29 @@ def dom0_root(rdma: bool = False) -> Path:
     tree.directory("/var/log/log", "/var/log/console", "/run/xen", "/run/xenstored", "/run/lock")
     tree.link("/var/log/xen", "log")
     if rdma:
-        tree.files({path: Path(path) for path in RDMA_TOOLS} | _rxe_driver())
+        tree.files(debian.files(RDMA_TOOLS) | _rxe_driver(debian))
     _load(tree, DOM0_MODULES + (RDMA_MODULES if rdma else []))
-    tree.file(DOMU_KERNEL, kernel_image())
-    tree.file(DOMU_ROOT, domu_root())
+    tree.file(DOMU_KERNEL, kernel_image(debian.kernel))
+    tree.file(DOMU_ROOT, domu_root(None, debian))
     return tree.archive("dom0")
 
 
-def domu_root(kernel: Kernel | None = None) -> Path:
-    tree = _base("guest", kernel)
-    tree.files({path: Path(path) for path in DOMU_TOOLS})
+def domu_root(kernel: Kernel | None = None, debian: Debian = BOOKWORM) -> Path:
+    tree = _base("guest", kernel, debian)
+    tree.files(debian.files(DOMU_TOOLS))
     _load(tree, DOMU_MODULES)
     return tree.archive("domu")
 
 
 def kvm_root() -> Path:
     """Of a guest of QEMU without Xen."""
-    tree = _base("guest")
+    tree = _base("guest", None, BOOKWORM)
     _load(tree, KVM_MODULES)
     return tree.archive("kvm")
 
 
-def _base(kind: str, kernel: Kernel | None = None) -> Tree:
-    tree = Tree(kernel)
+def _base(kind: str, kernel: Kernel | None, debian: Debian) -> Tree:
+    tree = Tree(kernel, debian)
     tree.merged_usr()
     tree.directory("/proc", "/sys", "/dev", "/run", "/mnt", "/lab", "/root", "/var/log", "/var/lib")
     tree.directory("/tmp", mode=0o1777)
@@ -108,10 +110,12 @@ def _base(kind: str, kernel: Kernel | None = None) -> Tree:
     tree.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")
     tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n")
     tree.text("/etc/hosts", "127.0.0.1 localhost\n")
-    tree.file("/bin/busybox", BUSYBOX)
-    for applet in _applets():
+    busybox = debian.file(BUSYBOX)
+    tree.file("/bin/busybox", busybox)
+    for applet in _applets(busybox):
         tree.link(f"/bin/{applet}", "busybox")
-    tree.files({"/usr/local/bin/lab-agent": program("lab-agent"), str(LIBGCC): LIBGCC})
+    tree.files({"/usr/local/bin/lab-agent": program("lab-agent", debian)})
+    tree.files(debian.files([LIBGCC]))
     tree.file("/init", LAB / "root" / f"init.{kind}")
     return tree
 
@@ -122,11 +126,12 @@ def _load(tree: Tree, modules: list[str]) -> None:
     tree.text("/etc/lab-modules", "".join(f"{name}\n" for name in modules))
 
 
-def _rxe_driver() -> dict[str, Path]:
-    library = newest("/usr/lib/x86_64-linux-gnu/libibverbs", "librxe-*.so", "ibverbs-providers")
-    return {str(library): library, f"{RDMA_DRIVERS}/rxe.driver": Path(RDMA_DRIVERS, "rxe.driver")}
+def _rxe_driver(debian: Debian) -> dict[str, Path]:
+    folder = "/usr/lib/x86_64-linux-gnu/libibverbs"
+    library = newest(str(debian.file(folder)), "librxe-*.so", "ibverbs-providers")
+    return debian.files([f"{folder}/{library.name}", f"{RDMA_DRIVERS}/rxe.driver"])
 
 
-def _applets() -> list[str]:
-    done = subprocess.run([str(BUSYBOX), "--list"], capture_output=True, text=True, check=True)
+def _applets(busybox: Path) -> list[str]:
+    done = subprocess.run([str(busybox), "--list"], capture_output=True, text=True, check=True)
     return [name for name in done.stdout.split() if name != "busybox"]

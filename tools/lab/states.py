@@ -151,7 +151,8 @@ def _machine_inputs(machine: qemu.Machine) -> Iterator[bytes]:
     """The inputs in which a saved machine and one that goes on from it must agree."""
     yield _emulator()
     yield Path(qemu.__file__).read_bytes()
-    for path in (xen_image(), kernel_image(), machine.root):
+    images = xen_image(machine.debian), kernel_image(machine.debian.kernel)
+    for path in (*images, machine.root):
         yield path.name.encode()  # all are of the cache, and named after what is in them
     sizes = machine.memory_mib, machine.dom0_mib, machine.cpus, machine.xen_options
     yield repr(sizes).encode()

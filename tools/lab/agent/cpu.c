@@ -12,11 +12,11 @@
 
 #define DOMAINS_MAX 64
 
-static void print(struct xs_handle *xs, const xc_dominfo_t *info)
+static void print(struct xs_handle *xs, const xc_domaininfo_t *info)
 {
 	char path[64], *name;
 
-	snprintf(path, sizeof(path), "/local/domain/%u/name", info->domid);
+	snprintf(path, sizeof(path), "/local/domain/%u/name", info->domain);
 	name = xs_read(xs, XBT_NULL, path, NULL);
 	if (name) /* none: it is being made or destroyed */
 		printf("%s %llu\n", name, (unsigned long long)info->cpu_time);
@@ -25,7 +25,7 @@ static void print(struct xs_handle *xs, const xc_dominfo_t *info)
 
 int main(void)
 {
-	xc_dominfo_t info[DOMAINS_MAX];
+	xc_domaininfo_t info[DOMAINS_MAX];
 	xc_interface *xc = xc_interface_open(NULL, NULL, 0);
 	struct xs_handle *xs = xs_open(0);
 	int count;
@@ -34,7 +34,7 @@ int main(void)
 		fprintf(stderr, "lab-cpu: no access to Xen\n");
 		return 1;
 	}
-	count = xc_domain_getinfo(xc, 0, DOMAINS_MAX, info);
+	count = xc_domain_getinfolist(xc, 0, DOMAINS_MAX, info);
 	for (int i = 0; i < count; i++)
 		print(xs, &info[i]);
 	xs_close(xs);
