@@ -5,7 +5,7 @@
     run_in(folder, "gcc", "--version")
 
 tests/support/debian_root.py boots one; tests/packages/test_kernels.py and test_container.py run
-commands in some; tools/lab/release.py makes emulated hosts of one.
+commands in some; tools/lab/debian.py makes emulated hosts of one.
 """
 
 import hashlib
@@ -31,9 +31,7 @@ mount -t proc proc "$root/proc"
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \\
     DEBIAN_FRONTEND=noninteractive "$@"
 """
-
-
-SHOWN = 4000
+SHOWN = 4000  # characters at the end of what a failed command printed
 
 
 class CommandFailed(Exception):
