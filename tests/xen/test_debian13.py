@@ -12,6 +12,7 @@ from tests.support.hdfs_dir import POOL, DataDirectory
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 from tests.support.xen_owner import DataDisk
+from tests.support.xen_reconnecting import detach_attach_unload_load
 from tests.xen.conftest import mke2fs
 from tools.lab import deployment, product
 from tools.lab.debian import TRIXIE
@@ -110,16 +111,7 @@ def test_blocks_that_a_datanode_domu_writes(client, datanode, tmp_path):
 
 def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
     """Detach, attach, unload and load must each work, and a read afterwards."""
-    host = backend.host
-    host.run(["xl-vread", "detach", str(client.domid), "--wait", "120"]).check()
-    assert backend.states(client) == ("", "")
-    gone = client.run(["vread", "cat", demo.blocks[0].spec()])
-    assert (gone.rc, gone.stdout) == (3, b"")
-    backend.attach(client)
-    backend.wait_connected(client)
-    client.run("rmmod xen_vreadfront").check()
-    backend.wait_states(client, "2", "6")
-    backend.connect(client)
+    detach_attach_unload_load(client, backend, demo.blocks[0].spec())
     assert deployment.file_digest(client) == demo.sha256
 
 

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from tests.support.xen_reconnecting import detach_attach_unload_load
 from tools.lab import deployment, kernels, product
 from tools.lab.debian import BOOKWORM
 
@@ -78,16 +79,7 @@ def test_every_bad_argument_is_refused_there_too(client, uapi_test, demo):
 def test_detached_attached_unloaded_and_loaded_again(client, backend, demo):
     """Detach, attach, unload and load must each work, and a read afterwards.  xenbus differs
     between the kernels."""
-    host = backend.host
-    host.run(["xl-vread", "detach", str(client.domid), "--wait", "120"]).check()
-    assert backend.states(client) == ("", "")
-    gone = client.run(["vread", "cat", demo.blocks[0].spec()])
-    assert (gone.rc, gone.stdout) == (3, b"")
-    backend.attach(client)
-    backend.wait_connected(client)
-    client.run("rmmod xen_vreadfront").check()
-    backend.wait_states(client, "2", "6")
-    backend.connect(client)
+    detach_attach_unload_load(client, backend, demo.blocks[0].spec())
     patience = f"--timeout {deployment.READ_TIMEOUT_MS}"
     client.run(f"vread cat {patience} {demo.blocks[0].spec()} >/dev/null").check()
 
