@@ -24,6 +24,7 @@ from .output import output
 from .paths import BUILD, LIBRARY, REPOSITORY, LabError, kernel_release, newest
 
 SYSTEMS = BUILD / "debian"
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"  # of all releases
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 SOURCES = "/src"  # the repository, while a command runs in a system
 
@@ -83,7 +84,7 @@ class Debian:
             return {path: Path(path) for path in sorted(_found(said))}
         folders = self.root / "usr" / "lib"
         loader = [self.file(LOADER), "--inhibit-cache", "--library-path"]
-        loader += [f"{folders / 'x86_64-linux-gnu'}:{folders}", "--list"]
+        loader += [f"{self.file(LIBRARIES)}:{folders}", "--list"]
         said = "".join(_printed([*loader, program]) for program in programs)
         # A program names its loader by another path than the one where the loader found itself.
         others = [path for path in _found(said) if Path(path).name != Path(LOADER).name]
@@ -106,10 +107,13 @@ class Debian:
 
     def make(self, *targets: str) -> None:
         """Makes targets of the Makefile in the system.  The repository's build folder there is
-        `build` here."""
-        self.build.mkdir(parents=True, exist_ok=True)
-        command = ["make", "-C", SOURCES, "NO_SETUP=1", f"-j{os.cpu_count()}", *targets]
-        self._run(command, [(REPOSITORY, SOURCES), (self.build, f"{SOURCES}/build")])
+        `build` here, but what Java's compiler made is that of this machine's release."""
+        mounts = [(REPOSITORY, SOURCES), (self.build, f"{SOURCES}/build")]
+        mounts.append((REPOSITORY / "build/java", f"{SOURCES}/build/java"))
+        for folder, _ in mounts:
+            folder.mkdir(parents=True, exist_ok=True)
+        command = ["make", "-C", SOURCES, "NO_SETUP=1", f"-j{os.cpu_count()}"]
+        self._run([*command, "--old-file=build/java/compiled", *targets], mounts)
 
     def _run(self, command: Sequence[str], mounts: Sequence[tuple[Path, str]]) -> None:
         try:

@@ -7,20 +7,23 @@ For another release of Debian than this machine's, make() builds them in that re
 import subprocess
 from pathlib import Path
 
-from .debian import BOOKWORM, Debian
+from .debian import BOOKWORM, LIBRARIES, Debian
 from .kernels import Kernel
 from .paths import REPOSITORY, LabError
 
 MODULE = "/lib/modules/xen-vreadfront.ko"
 PLUGIN = "/usr/share/java/vread-hdfs.jar"
-PROGRAMS = (
-    "vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread xl-vread libvread.so.1"
-).split()
+PROGRAMS = [
+    *"vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread xl-vread".split(),
+    "libvread.so.1",
+    "libvread_jni.so",
+]
 
 
 def make(debian: Debian) -> None:
-    """Builds the module and all programs of C but vread-provision and the JNI library, as far as
-    they are not up to date: dom0_files("release", debian), guest_files("release", debian)."""
+    """Builds the module and what is of C, but not vread-provision, as far as they are not up to
+    date: dom0_files("release", debian), guest_files("release", debian) and the JNI library.  `make
+    all` must have run before."""
     programs = [f"build/release/{name}" for name in PROGRAMS]
     debian.make(*programs, "module", f"KVER={debian.kernel.release}")
 
@@ -42,7 +45,7 @@ def guest_files(variant: str, debian: Debian = BOOKWORM) -> dict[str, Path]:
     build = debian.build / variant
     return {
         "/usr/bin/vread": build / "vread",
-        "/usr/lib/x86_64-linux-gnu/libvread.so.1": build / "libvread.so.1",
+        f"{LIBRARIES}/libvread.so.1": build / "libvread.so.1",
         MODULE: debian.build / "module" / "xen-vreadfront.ko",
     }
 
