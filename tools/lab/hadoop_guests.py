@@ -19,6 +19,7 @@ from tools.hdfs.block import Block, blocks_in_report, fsck_query
 from tools.hdfs.config import write_conf_dir
 from tools.patience import Patience
 
+from .debian import BOOKWORM, LIBRARIES, Debian
 from .deployment import Backend
 from .guest import Guest
 from .host import XenHost
@@ -42,6 +43,7 @@ PUBLISHER = {
 # JMX reports numbers that are up to one period old: by default ten seconds.
 METRICS = "*.period=1\n"
 METRICS_AGE = 1.5
+JAVA_LIBRARIES = "libm.so.6 libz.so.1 libgcc_s.so.1 libstdc++.so.6".split()
 # Ten times what a start takes on a quiet machine with two cores.
 START_TIMEOUT = 600.0
 # What daemons log.  A NameNode without blocks has left safe mode before it is up.  A DataNode
@@ -295,6 +297,8 @@ class HadoopGuests:
         )
         self.guests[name] = guest
         guest.run(f"mkdir -p {HOME} && mount -t ext4 -o ro,noload /dev/xvdj {HOME}").check()
+        if member.place.host.debian != BOOKWORM:
+            guest.run(f"mount --bind {LIBRARIES} {HOME}/syslib").check()
         return guest
 
     def _hadoop_files(self, name: str) -> dict[str, Path]:
@@ -304,7 +308,8 @@ class HadoopGuests:
             "/usr/local/bin/hadoop": LAB / "root" / "hdfs",
             "/usr/local/bin/java": LAB / "root" / "java",
             "/usr/bin/bash": LAB / "root" / "bash",
-            **(self._plugin_files() if place.backend else {}),
+            **_libraries_of_java(place.host.debian),
+            **(self._plugin_files(place.host.debian) if place.backend else {}),
         }
 
     def _settings(self, name: str) -> dict[str, Path]:
@@ -325,8 +330,8 @@ class HadoopGuests:
         """Further arguments of create_guest(); for derived classes."""
         return {}
 
-    def _plugin_files(self) -> dict[str, Path]:
-        return plugin_files()
+    def _plugin_files(self, debian: Debian) -> dict[str, Path]:
+        return plugin_files(debian)
 
     def _own_properties(self, name: str) -> dict[str, str]:
         if name not in self.datanodes:
@@ -341,6 +346,14 @@ class HadoopGuests:
         if backend := member.place.backend:
             backend.attach(guest, member.served, "datanode" if name in self.datanodes else CLIENT)
             backend.connect(guest)
+
+
+def _libraries_of_java(debian: Debian) -> dict[str, Path]:
+    """The Java disk has Java of this machine and the libraries that it needs.  A guest of another
+    release has these libraries of its own, because its loader takes no other C library."""
+    if debian == BOOKWORM:
+        return {}
+    return debian.files(f"{LIBRARIES}/{name}" for name in JAVA_LIBRARIES)
 
 
 def _daemon(guest: Guest, name: str) -> None:

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from . import hadoop
+from .debian import Debian
 from .deployment import Backend
 from .host import XenHost
 from .packages import BACKEND, Packages
@@ -83,7 +84,7 @@ class InstalledHdfs(hadoop.Hdfs):
             return {}
         return {"printed": self._domains[name], "create": "xl-vread create"}
 
-    def _plugin_files(self) -> dict[str, Path]:
+    def _plugin_files(self, debian: Debian) -> dict[str, Path]:
         return {}
 
     def _own_properties(self, name: str) -> dict[str, str]:

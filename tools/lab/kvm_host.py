@@ -23,6 +23,7 @@ from tools.patience import Patience
 from tools.vreadd import DataDirs, Vreadd, VreaddError, process_cpu_seconds
 
 from .claim import Claim
+from .debian import BOOKWORM
 from .deployment import BLOCKS, CONNECT_TIMEOUT, READY_TIMEOUT, Datanode, load_frontend
 from .kvm import KvmGuest, shared_memory
 from .paths import REPOSITORY, LabError
@@ -34,6 +35,7 @@ MODE = {"r": "readonly", "w": "write"}
 
 class KvmHost:
     cpus = 2  # each guest has a thread that emulates
+    debian = BOOKWORM  # of its guests
 
     def __init__(self, name: str, guest_files: dict[str, Path] | None = None) -> None:
         """guest_files: of all guests."""

@@ -13,10 +13,10 @@ from .paths import REPOSITORY, LabError
 
 MODULE = "/lib/modules/xen-vreadfront.ko"
 PLUGIN = "/usr/share/java/vread-hdfs.jar"
+JNI = "libvread_jni.so"
 PROGRAMS = [
     *"vreadd vread-parser vread-opener vread-key-agent vread-ivshmem vread xl-vread".split(),
-    "libvread.so.1",
-    "libvread_jni.so",
+    *("libvread.so.1", JNI),
 ]
 
 
@@ -66,9 +66,13 @@ def module_for(kernel: Kernel) -> Path:
     return folder / "xen-vreadfront.ko"
 
 
-def plugin_files() -> dict[str, Path]:
-    """The jar of the Hadoop plug-ins, with the native library in it."""
-    return {PLUGIN: REPOSITORY / "build" / "java" / "vread-hdfs.jar"}
+def plugin_files(debian: Debian = BOOKWORM) -> dict[str, Path]:
+    """The jar of the Hadoop plug-ins, with the native library in it.  The library of another
+    release is where Java looks for it before it looks into the jar."""
+    found = {PLUGIN: REPOSITORY / "build" / "java" / "vread-hdfs.jar"}
+    if debian != BOOKWORM:
+        found[f"{LIBRARIES}/{JNI}"] = debian.build / "release" / JNI
+    return found
 
 
 def built(files: dict[str, Path]) -> dict[str, Path]:
