@@ -18,8 +18,8 @@ guests and routes to them.  The wire also has soft-RoCE.  Certificates and confi
 installed.  The near vreadd's configuration names no storages: the far vreadd announces those that
 its datanode has formatted.
 
-Files go to the far host's DataNode.  The near DataNode's disk has another storage type.  After
-allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator would do it.
+Files go to the far host's DataNode.  The near DataNode's disk has another storage type by default.
+After allow_near(), files below NEAR_FOLDER go there by storage policy, as an operator would do it.
 """
 
 import contextlib
@@ -96,15 +96,19 @@ def hosts(
     variant: str = "release",
     source_mib: int = hadoop_state.SOURCE_MIB,
     progress=lambda text: None,
+    files: dict[str, Path] | None = None,
+    counters: dict[Side, Path] | None = None,
 ) -> Iterator[tuple[XenHost, XenHost]]:
-    """Yields (near, far), both up, with that variant of the product."""
+    """Yields (near, far), both up, with that variant of the product.  files: further ones of both
+    dom0s.  counters: see `counter` of XenHost()."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pair-")))
-        dom0_files = product.dom0_files(variant) | certificates(folder)
+        dom0_files = product.dom0_files(variant) | certificates(folder) | (files or {})
         guest_files = product.guest_files(variant)
         up = {}
         for side in (FAR, NEAR):
             arguments = host_arguments(side, folder, dom0_files, guest_files, source_mib)
+            arguments["counter"] = (counters or {}).get(side)
             host = XenHost(f"{name}-{side.name}", progress=progress, **arguments)
             up[side] = stack.enter_context(host)
         yield up[NEAR], up[FAR]
@@ -120,10 +124,12 @@ class HdfsPair(HadoopGuests):
         *,
         block_mib: int = 8,
         near_datanode: bool = True,
+        near_storage: str = "SSD",
         tokens: str = "auto",
         client_files: dict[str, Path] | None = None,
     ) -> None:
-        """tokens: of the far datanode, in vread.conf."""
+        """near_storage: with "DISK", HDFS puts blocks on both hosts.  tokens: of the far datanode,
+        in vread.conf."""
         own = hadoop.served(NEAR.datanode, hadoop_state.SPARE) if near_datanode else {}
         self.near = Backend(near, own)
         served = hadoop.served(FAR.datanode, tokens=tokens)
@@ -139,7 +145,7 @@ class HdfsPair(HadoopGuests):
                 ADDRESSES[NEAR.datanode],
                 here,
                 NEAR.datanode,
-                storage="SSD",
+                storage=near_storage,
                 disk=hadoop_state.SPARE,
             )
         super().__init__(members, block_mib=block_mib, client_files=client_files)

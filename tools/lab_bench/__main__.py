@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Brings up one of the targets xen, kvm and bare with HDFS, runs a spec of vread-bench on it, and
-ends it.  `make bench-lab TARGET=kvm` calls it.
+"""Brings up one of the targets with HDFS, runs a spec of vread-bench on it, and ends it.
+`make bench-lab TARGET=kvm` calls it.
 
     python -m tools.lab_bench kvm --out build/bench/kvm.json
 
-xen and kvm are emulated machines (tools/lab), bare is this machine.  The module of a target makes
-the target's part of the targets file.  vread-bench reaches emulated machines by the lab's gate, as
-hosts `by: command`, and knows nothing else of the lab.  The spec of a target is TARGET.yaml here.
+xen, xen-pair and kvm are emulated machines (tools/lab), bare is this machine.  The module of a
+target makes the target's part of the targets file.  vread-bench reaches emulated machines by the
+lab's gate, as hosts `by: command`, and knows nothing else of the lab.  The spec of a target is
+TARGET.yaml here.
 """
 
 import argparse
@@ -17,13 +18,18 @@ from pathlib import Path
 from tools.hdfs import HdfsError
 from tools.images import ImageError
 from tools.lab import LabError
-from tools.lab_bench import bare, kvm, xen
+from tools.lab_bench import bare, kvm, xen, xen_pair
 from tools.lab_bench.targets import written
 from tools.vread_bench.__main__ import main as vread_bench
 from tools.vreadd import REPOSITORY, VreaddError
 
 HERE = Path(__file__).parent
-TARGETS = {"xen": xen.target, "kvm": kvm.target, "bare": bare.target}
+TARGETS = {
+    "xen": xen.target,
+    "xen-pair": xen_pair.target,
+    "kvm": kvm.target,
+    "bare": bare.target,
+}
 
 
 def main():

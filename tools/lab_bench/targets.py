@@ -56,15 +56,15 @@ def machines(gate, names):
     return {name: {"by": "command", "command": shlex.join(gate.words(name))} for name in names}
 
 
-def guests_target(gate, kind, hosts, **own):
-    """A target with NameNode, DataNode, client and busy neighbours in a guest each.  hosts: further
-    ones.  own: further keys of the target."""
+def guests_target(gate, kind, hosts, guests=(CLIENT, DATANODE, NAMENODE, *BUSY), **own):
+    """A target with each of these in a guest.  hosts: further ones.  own: keys of the target which
+    one host with busy neighbours does not have, or has with other values."""
     class_path = f"HADOOP_CLASSPATH={PLUGIN}:{JAR}:{HISTOGRAMS} HADOOP_HEAPSIZE_MAX=96m"
     begin = f"killall lab-busy 2>/dev/null; setsid {BUSY_PROGRAM} 85 </dev/null >/dev/null 2>&1 &"
     return {
         "kind": kind,
         "emulated": "yes",
-        "hosts": machines(gate, [CLIENT, DATANODE, NAMENODE, *BUSY]) | hosts,
+        "hosts": machines(gate, guests) | hosts,
         "client": {
             "host": CLIENT,
             "command": f"{class_path} exec hdfs io.vread.bench.Client",

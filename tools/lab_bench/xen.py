@@ -29,7 +29,7 @@ def target(folder, say):
     host = XenHost(
         "bench-xen",
         **hadoop_state.arguments(),
-        files=product.dom0_files(VARIANT) | _dom0_files(),
+        files=product.dom0_files(VARIANT) | dom0_files(),
         guest_files=product.guest_files(VARIANT),
         counter=counter,
         progress=say,
@@ -50,7 +50,7 @@ def target(folder, say):
         host.check_dmesg()
 
 
-def _dom0_files():
+def dom0_files():
     return {FORGET: Path(__file__).with_name("forget.sh"), GETCONF: Path(GETCONF)}
 
 
@@ -62,31 +62,45 @@ def described(gate, vreadd, counter):
         targets.machines(gate, [DOM0]) | {"machine": {"by": "local"}},
         cold=[command(DATANODE, targets.DROP), command(DOM0, FORGET)],
         cpu={
-            "client": [_domain(CLIENT)],
-            "datanode": [_domain(DATANODE)],
-            # vreadd, and the threads of block back ends, as 3.xvdb-0.
-            "host": [
-                {"host": DOM0, "pid": vreadd},
-                {"host": DOM0, "processes": r"[0-9]+\.xvd.*"},
-            ],
-            # Threads of network back ends, as vif3.0-q0-guest-.
-            "network": [{"host": DOM0, "processes": r"vif[0-9]+\.[0-9]+-.*"}],
+            "client": [domain(DOM0, CLIENT)],
+            "datanode": [domain(DOM0, DATANODE)],
+            "host": [{"host": DOM0, "pid": vreadd}, block_threads(DOM0)],
+            "network": [network_threads(DOM0)],
         },
-        counters={
-            "instructions": [command("machine", f"od -An -tu8 -N8 {counter}")],
-            "copied-bytes": [command("machine", f"od -An -tu8 -j8 {counter}")],
-        },
-        versions={
-            "xen": command(DOM0, "xl info xen_version"),
-            "dom0": command(DOM0, "uname -r"),
-            "qemu": command("machine", "qemu-system-x86_64 --version | head -n 1"),
-            "hadoop": command(CLIENT, "ls /opt/hadoop/lib | grep hadoop-common"),
-            "vread": command(DOM0, "xl-vread version"),
-        },
+        counters=counters([counter]),
+        versions=versions(DOM0),
     )
 
 
-def _domain(name):
+def domain(dom0, name):
     """CPU seconds of a domain, by the lab's own program: `xl list` knows them to 0.1 s."""
     line = f'lab-cpu | awk \'$1 == "{name}" {{ printf "%.6f\\n", $2 / 1e9 }}\''
-    return command(DOM0, line)
+    return command(dom0, line)
+
+
+def block_threads(dom0):
+    """Those of block back ends, as 3.xvdb-0."""
+    return {"host": dom0, "processes": r"[0-9]+\.xvd.*"}
+
+
+def network_threads(dom0):
+    """Those of network back ends, as vif3.0-q0-guest-."""
+    return {"host": dom0, "processes": r"vif[0-9]+\.[0-9]+-.*"}
+
+
+def counters(files):
+    """Of emulated machines, each with its file of counts."""
+    return {
+        "instructions": [command("machine", f"od -An -tu8 -N8 {file}") for file in files],
+        "copied-bytes": [command("machine", f"od -An -tu8 -j8 {file}") for file in files],
+    }
+
+
+def versions(dom0):
+    return {
+        "xen": command(dom0, "xl info xen_version"),
+        "dom0": command(dom0, "uname -r"),
+        "qemu": command("machine", "qemu-system-x86_64 --version | head -n 1"),
+        "hadoop": command(CLIENT, "ls /opt/hadoop/lib | grep hadoop-common"),
+        "vread": command(dom0, "xl-vread version"),
+    }
