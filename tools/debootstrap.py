@@ -4,8 +4,9 @@
     make("trixie", ("gcc",), folder)
     run_in(folder, "gcc", "--version")
 
-tests/support/debian_root.py boots one; tests/packages/test_kernels.py and test_container.py run
-commands in some; tools/lab/debian.py makes emulated hosts of one.
+tests/support/debian_root.py boots one; tests/support/debian_packages.py makes packages in one;
+tests/packages/test_kernels.py and test_container.py run commands in some; tools/lab/debian.py makes
+emulated hosts of one.
 """
 
 import hashlib
@@ -38,8 +39,9 @@ class CommandFailed(Exception):
     """A command that failed; the message has the end of what it printed."""
 
 
-def key_of(suite: str, included: Sequence[str]) -> str:
-    return hashlib.sha256(repr((suite, tuple(included))).encode()).hexdigest()[:12]
+def key_of(suite: str, included: Sequence[str], by_apt: Sequence[str] = ()) -> str:
+    parts = (suite, tuple(included), *([tuple(by_apt)] if by_apt else []))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def make(suite: str, included: Sequence[str], folder: Path, log: Path) -> None:
@@ -52,10 +54,13 @@ def make(suite: str, included: Sequence[str], folder: Path, log: Path) -> None:
         subprocess.run([*command, suite, folder], check=True, stdout=output, stderr=output)
 
 
-def packed(suite: str, included: Sequence[str]) -> Path:
-    """A tar file with the suite's minimal system and the packages `included`.  It is made again
-    when one of the two changes."""
-    key = key_of(suite, included)
+def packed(suite: str, included: Sequence[str], by_apt: Sequence[str] = ()) -> Path:
+    """A tar file with the suite's minimal system and the packages `included` and `by_apt`.  It is
+    made again when one of the three changes.
+
+    apt installs `by_apt` in the system.  debootstrap takes the first of alternative dependencies
+    and knows no package that others provide, so it fails at some packages."""
+    key = key_of(suite, included, by_apt)
     kept = CACHE / f"{suite}-{key}.tar"
     if not kept.exists():
         folder = CACHE / f"{suite}-{key}.new"
@@ -63,6 +68,10 @@ def packed(suite: str, included: Sequence[str]) -> Path:
         CACHE.mkdir(parents=True, exist_ok=True)
         try:
             make(suite, included, folder, CACHE / f"debootstrap-{suite}.log")
+            if by_apt:
+                run_in(folder, "apt-get", "update")
+                run_in(folder, "apt-get", "install", "-y", "--no-install-recommends", *by_apt)
+                run_in(folder, "apt-get", "clean")
             new = kept.with_suffix(".part")
             subprocess.run(["tar", "-C", folder, "-cf", new, "."], check=True)
             new.rename(kept)

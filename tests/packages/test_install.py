@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.debian_packages import TOOLS
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 VREADD = REPOSITORY / "xen-backend/control/vreadd.service"
 SERVICES = {  # unit: greatest exposure that it may have, by `systemd-analyze security`, 0 to 10
@@ -126,6 +128,11 @@ def test_the_packages_are_of_this_version():
     done = subprocess.run([check, "99.0"], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 1
     assert "xen-backend/base/version.h of 99.0" in done.stderr
+
+
+def test_the_page_says_what_making_packages_on_debian_13_needs():
+    page = (REPOSITORY / "docs/install.md").read_text()
+    assert f"\n    apt install {' '.join(TOOLS)}\n    apt build-dep .\n" in page
 
 
 def local(unit, folder):

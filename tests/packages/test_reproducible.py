@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Equal sources make equal packages, and an equal Maven repository, in whichever folder and at
 whatever time they are built: users can check that the packages which they were given are made from
-the sources which they see."""
+the sources which they see.  Packages are equal if they are built on the same release of Debian."""
 
 import hashlib
 import subprocess
 
 import pytest
 
+from tests.support.debian_packages import RELEASES, make_deb
 from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -39,9 +40,8 @@ def digests(paths):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-def packages_of(folder):
-    run("make", "NO_SETUP=1", "deb", folder=folder)
-    found = (folder / "build/deb").iterdir()
+def packages_of(suite, folder):
+    found = make_deb(suite, folder).iterdir()
     return digests(path for path in found if path.name.endswith((".deb", ".spdx.json")))
 
 
@@ -51,12 +51,13 @@ def maven_repository_of(folder):
     return digests(path for path in found if path.is_file())
 
 
-def test_two_builds_are_equal(tmp_path):
-    here = packages_of(REPOSITORY)
+@pytest.mark.parametrize("suite", RELEASES)
+def test_two_builds_are_equal(suite, tmp_path):
+    here = packages_of(suite, REPOSITORY)
     assert len(here) > 7 and "vread.spdx.json" in here
     other = tmp_path / "a-folder-of-another-name"
     copy_of_the_tree(other)
-    assert packages_of(other) == here
+    assert packages_of(suite, other) == here
 
 
 def test_two_maven_repositories_are_equal(tmp_path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A fresh Debian 12 with its own systemd, in which tests install packages.
+"""A fresh Debian, 12 or 13, with its own systemd, in which tests install packages.
 
-with DebianRoot(folder) as root:
+with DebianRoot("bookworm", folder) as root:
     root.copy(package, "/srv/")
     root.run("apt-get", "install", "-y", "/srv/package.deb")
 
@@ -19,13 +19,12 @@ from pathlib import Path
 from tests.support.waiting import eventually
 from tools import debootstrap
 
-SUITE = "bookworm"
 # With all that a guest's packages need to build a module: large, and no part of the test.
 INCLUDED = ("systemd", "systemd-sysv", "ca-certificates", "dkms", "linux-headers-amd64")
 SOURCES = """\
-deb http://deb.debian.org/debian bookworm main
-deb http://deb.debian.org/debian bookworm-updates main
-deb http://deb.debian.org/debian-security bookworm-security main
+deb http://deb.debian.org/debian {suite} main
+deb http://deb.debian.org/debian {suite}-updates main
+deb http://deb.debian.org/debian-security {suite}-security main
 """
 STARTED_WITHIN = 600  # on a busy machine
 # Argument: the folder.
@@ -59,18 +58,19 @@ def _cgroups():
 
 
 class DebianRoot:
-    def __init__(self, folder):
+    def __init__(self, suite, folder):
+        self.suite = suite
         self.path = Path(folder)
         self._cgroup = _cgroups() / f"vread-test-{os.getpid()}"
         self._unshare = None
 
     def __enter__(self):
-        packed = debootstrap.packed(SUITE, INCLUDED)
+        packed = debootstrap.packed(self.suite, INCLUDED)
         self.path.mkdir()
         try:
             subprocess.run(["tar", "-C", self.path, "-xpf", packed], check=True)
             shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
-            self.file("/etc/apt/sources.list").write_text(SOURCES)
+            self.file("/etc/apt/sources.list").write_text(SOURCES.format(suite=self.suite))
             self._boot()
         except BaseException:
             self._end()
