@@ -31,6 +31,10 @@ PACKAGES = [
     "vread-tools",
 ]
 KERNELS = {BOOKWORM: "6.1.", TRIXIE: "6.12."}
+# Packages that are installed first: the compiler of a program that uses the library, and what a
+# minimal Debian 13 lacks.  Autoremove would keep these two if they came with ours, because apt
+# depends on "base-passwd | adduser" and perl recommends netbase.
+THERE = ("gcc", "libc6-dev", "adduser", "netbase")
 NEWER = "0.999.0"
 BLOCK_ID = next(iter(SIZES))
 SERVED = f"{POOL}/blk_{BLOCK_ID}_"
@@ -84,7 +88,7 @@ def packages(suite):
 def root(suite, packages, tmp_path_factory):
     with DebianRoot(suite, tmp_path_factory.mktemp("debian") / "root") as root:
         root.run("apt-get", "update")
-        root.run("apt-get", "install", "-y", "--no-install-recommends", "libc6-dev")
+        root.run("apt-get", "install", "-y", "--no-install-recommends", *THERE)
         root.files_before = root.files(*VOLATILE)
         yield root
 
