@@ -77,12 +77,20 @@ class DataDirs:
 
 class Vreadd:
     def __init__(
-        self, datanodes, variant="release", publish=(), allow=("*",), sections="", clock=None
+        self,
+        datanodes,
+        variant="release",
+        publish=(),
+        allow=("*",),
+        sections="",
+        clock=None,
+        xen="no",
     ):
         self.datanodes = datanodes  # name -> DataDirs or (image, layout)
         self.publish = publish
         self.allow = allow
         self.sections = sections
+        self.xen = xen  # "yes": it needs a xenstored
         self.settings = ""  # lines of [vreadd]
         self.clock = clock  # of tests/support/clock.py; None: the kernel's
         self.binary = REPOSITORY / "build" / variant / "vreadd"
@@ -205,7 +213,7 @@ class Vreadd:
     def _config(self):
         text = f"[vreadd]\ncontrol-socket = {self.control_socket}\n"
         text += f"token-files = {self._directory / 'tokens'}\n{self.settings}"
-        text += "[xen]\nenabled = no\n"
+        text += f"[xen]\nenabled = {self.xen}\n"
         text += f"[local]\nsocket = {self.endpoint}\nallow-datanodes = {' '.join(self.allow)}\n"
         if self.publish:
             text += f"publish-datanodes = {' '.join(self.publish)}\n"

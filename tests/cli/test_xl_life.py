@@ -126,6 +126,20 @@ def test_a_domain_whose_record_is_spoilt_stays_paused(host):
     assert host.xl_calls() == [f"restore -p {host.saved()}"]
 
 
+DATANODE = "role=datanode,datanodes=dn1,data-dirs=/dfs/data,disks=xvdb"
+
+
+def test_a_restored_datanode_has_its_keys_before_it_runs(host):
+    host.keep(DATANODE)
+    done = host.run("restore", host.saved())
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        f"datanode dn1: its disks are those of domain web ({DOMID}) now\n"
+    )
+    assert host.store.value(f"{BACK}/0/datanode/disks") == "xvdb"
+    assert host.xl_calls()[-1] == f"unpause {DOMID}"
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -194,6 +208,14 @@ def test_a_migrated_domain_has_its_devices_there(host):
     back = f"/local/domain/0/backend/vread/{NEXT}/0"
     assert host.other.value(f"{back}/allow-datanodes") == "dn1"
     assert (host.record(), host.record_there()) == (None, [DEVICE])
+
+
+def test_a_migrated_datanode_has_its_keys_there(host):
+    host.add_domain()
+    host.keep(DATANODE)
+    assert host.migrate().returncode == 0
+    assert host.other.value(f"/local/domain/0/backend/vread/{NEXT}/0/datanode/name") == "dn1"
+    assert host.record() is None
 
 
 def test_what_xl_cannot_migrate_stays_as_it_is(host):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xl-vread with domains that are datanodes: it must find their disks and write the datanode's file,
+"""xl-vread with domains that are datanodes: it must find their disks and write the datanode's keys,
 which vreadd must serve.
 
 xl is the script of test_xl_vread.py; the tests write the disks' backend directories as libxl would.
 """
 
-import json
 import os
 
 import pytest
@@ -18,7 +17,13 @@ from tests.support.waiting import eventually
 from tools.vreadd import Vreadd
 
 LINE = "role=datanode,datanodes=dn1,data-dirs=/dfs/data"
+ACCEPTED = "accepted: dn1"
 APPLIED = b'{"result": "applied", "changes": [], "restart": []}\n'
+RELOAD = b'{"command":"reload"}\n'
+STATUS = b'{"command":"status"}\n'
+KEYS = f"/local/domain/0/backend/vread/{DOMID}/0/datanode"
+KEYS_OFF = "[xen] datanode-keys = no: expected yes, or vreadd serves no disks of domains"
+STATUS_NODE = f"{KEYS}/status"
 NOW = f"datanode dn1: its disks are those of domain web ({DOMID}) now\n"
 OTHER = UUID.replace("6d", "aa")
 
@@ -50,22 +55,47 @@ class DatanodeHost(Host):
             self.store.put(f"{directory}/{node.replace('_', '-')}", value)
         self.store.put(f"{directory}/params", params)
 
-    def file(self, name="dn1"):
-        path = self.files / f"{name}.conf"
-        return path.read_text().splitlines() if path.exists() else None
+    def keys(self, domid=DOMID, device=0):
+        """The keys that the device has, but for vreadd's status.  None: it has none."""
+        directory = f"/local/domain/0/backend/vread/{domid}/{device}/datanode"
+        nodes = self.store.nodes
+        if directory not in nodes:
+            return None
+        below = {p.rpartition("/")[2]: n for p, n in nodes.items() if p.startswith(directory + "/")}
+        return {key: node.value for key, node in below.items() if key != "status"}
+
+    def destroy(self):
+        """Does what libxl and vreadd do, without the domain's disks."""
+        self.store.remove(f"/local/domain/{DOMID}")
+        self.store.remove(f"/local/domain/0/backend/vread/{DOMID}")
 
     def create(self, line=LINE, **environment):
         return self.run("create", self.config(f'vread = [ "{line}" ]'), **environment)
 
 
-def section(*images, dirs="/dfs/data", folders=None, uuid=UUID):
-    return [
-        f"# Disks of domain {uuid}, kept by xl-vread(8): what is changed here is lost.",
-        "[datanode dn1]",
-        *(f"image = {image}" for image in images),
-        f"data-dirs = {dirs}",
-        *([f"backing-folders = {folders}"] if folders else []),
-    ]
+def keys(disks, dirs="/dfs/data", name="dn1", **others):
+    others = {key.replace("_", "-"): value for key, value in others.items()}
+    return {"name": name, "data-dirs": dirs, "disks": disks} | others
+
+
+class FakeVreadd(ControlSocket):
+    """A vreadd that accepts every request and judges all keys in the same way."""
+
+    def __init__(self, host, says="accepted: {name}"):
+        super().__init__(host.folder / "socket", APPLIED)
+        self.says = says  # what becomes of keys
+        self.judged = []  # names
+        self.seen = host.store.on_change
+        host.store.on_change = self.see
+        host.configure(control=host.folder / "socket")
+
+    def see(self, store, path):
+        if self.seen:
+            self.seen(store, path)
+        name = store.value(path)
+        if path.endswith("/datanode/name") and name:
+            self.judged.append(name)
+            store.put(path.removesuffix("name") + "status", self.says.format(name=name))
 
 
 @pytest.fixture
@@ -75,81 +105,146 @@ def host(tmp_path, xenstored):
 
 @pytest.fixture
 def daemon(host):
-    """A fake vreadd that accepts every request and keeps the requests."""
-    with ControlSocket(host.folder / "socket", APPLIED) as control:
-        host.configure(control=host.folder / "socket")
-        yield control
+    with FakeVreadd(host) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def real(host, monkeypatch):
+    """A vreadd that follows the store."""
+    monkeypatch.setenv("XENSTORED_PATH", host.store.path)
+    files = f"[vreadd]\ndatanode-files = {host.files}\n"
+    with Vreadd({}, variant="asan", sections=files, xen="yes") as vreadd:
+        host.use(vreadd.status()["config"])
+        yield vreadd
 
 
 # ---- with a vreadd
 
 
-def test_one_line_and_it_is_served(host, served, lib):  # noqa: F811
+def read(lib, vreadd, block):  # noqa: F811
+    with (
+        vreadlib.Connection(lib, vreadd.endpoint) as connection,
+        connection.open(block.pool, block.id, block.genstamp) as f,
+    ):
+        return bytes(f.pread(block.length, 0))
+
+
+def test_one_line_and_it_is_served(host, real, served, lib):  # noqa: F811
     (image, _), block = served[0]["dn1"], served[1]["odd"]
-    files = f"[vreadd]\ndatanode-files = {host.files}\n"
-    with Vreadd({}, variant="asan", sections=files) as vreadd:
-        host.use(vreadd.status()["config"])
-        host.add_disk("xvda", f"aio:{image}", kind="qdisk")
-        done = host.create()
-        assert (done.returncode, done.stderr) == (0, NOW)
-        assert host.file() == section(f"raw:{image}")
-        eventually(lambda: vreadd.status()["datanodes"][0].get("filesystems"))
-        assert vreadd.status()["datanodes"][0]["file"] == str(host.files / "dn1.conf")
-        with (
-            vreadlib.Connection(lib, vreadd.endpoint) as connection,
-            connection.open(block.pool, block.id, block.genstamp) as f,
-        ):
-            assert bytes(f.pread(block.length, 0)) == block.content()
-        assert host.record() == [
-            f"id=0,role=datanode,datanodes=dn1,pools=*,publish-datanodes=dn1,{LINE[28:]},disks=xvda"
-        ]
-        assert host.run("detach", "--force", "--wait", "0", "web").returncode == 0
-        assert (host.file(), vreadd.status()["datanodes"]) == (None, [])
+    host.add_disk("xvda", f"aio:{image}", kind="qdisk")
+    done = host.create()
+    assert (done.returncode, done.stderr) == (0, NOW)
+    assert host.keys() == keys("xvda")
+    assert host.store.value(STATUS_NODE) == ACCEPTED
+    (datanode,) = real.status()["datanodes"]
+    assert datanode["file"] == KEYS
+    eventually(lambda: real.status()["datanodes"][0].get("filesystems"))
+    assert read(lib, real, block) == block.content()
+    assert host.record() == [
+        f"id=0,role=datanode,datanodes=dn1,pools=*,publish-datanodes=dn1,{LINE[28:]},disks=xvda"
+    ]
+    assert host.run("xenstore", "check").stdout == "1 device, 0 problems\n"
+    assert host.run("detach", "--force", "--wait", "0", "web").returncode == 0
+    eventually(lambda: real.status()["datanodes"] == [])
+
+
+def test_nobody_else_may_read_the_keys(host, daemon):
+    host.add_disk("xvdb", "/b")
+    host.create()
+    perms = [node.perms for path, node in host.store.nodes.items() if path.startswith(KEYS)]
+    assert len(perms) == 5 and set(perms) == {("n0",)}
 
 
 @pytest.mark.parametrize("tokens", ["auto", "required", "off"])
-def test_tokens(host, served, tokens):  # noqa: F811
+def test_tokens(host, real, served, tokens):  # noqa: F811
     """One word in the domain's line, and vreadd has it.  It outlives a reboot of the domain."""
     (image, _), _ = served[0]["dn1"], served[1]["odd"]
-    files = f"[vreadd]\ndatanode-files = {host.files}\n"
-    with Vreadd({}, variant="asan", sections=files) as vreadd:
-        host.use(vreadd.status()["config"])
-        host.add_disk("xvda", f"aio:{image}", kind="qdisk")
-        assert host.create(f"{LINE}, tokens={tokens}").returncode == 0
-        assert host.file() == [*section(f"raw:{image}"), f"tokens = {tokens}"]
-        assert host.record()[0].endswith(f",disks=xvda,tokens={tokens}")
-        (datanode,) = vreadd.status()["datanodes"]
-        assert datanode["tokens"]["mode"] == tokens
-        assert datanode["tokens"]["required"] is (tokens == "required")
-        assert host.create().returncode == 0
-        assert host.file() == section(f"raw:{image}")
-        (datanode,) = vreadd.status()["datanodes"]
-        assert datanode["tokens"]["mode"] == "auto"
+
+    def mode():
+        (datanode,) = real.status()["datanodes"]
+        return datanode["tokens"]["mode"], datanode["tokens"]["required"]
+
+    host.add_disk("xvda", f"aio:{image}", kind="qdisk")
+    assert host.create(f"{LINE}, tokens={tokens}").returncode == 0
+    assert host.keys() == keys("xvda", tokens=tokens)
+    assert host.record()[0].endswith(f",disks=xvda,tokens={tokens}")
+    assert mode() == (tokens, tokens == "required")
+    host.destroy()
+    eventually(lambda: real.status()["datanodes"] == [])
+    assert host.create().returncode == 0
+    assert host.keys() == keys("xvda")
+    assert mode() == ("auto", False)
+
+
+# ---- a file of vRead 0.1.0
+
+
+def old_file(host, image, uuid=UUID):
+    """Writes the file by which vRead 0.1.0 had the image served."""
+    host.files.mkdir(exist_ok=True)
+    path = host.files / "dn1.conf"
+    path.write_text(
+        f"# Disks of domain {uuid}, kept by xl-vread(8): what is changed here is lost.\n"
+        f"[datanode dn1]\nimage = {image}\ndata-dirs = /dfs/data\n"
+    )
+    return path
+
+
+def test_an_upgrade(host, real, served, lib, capfd):  # noqa: F811
+    """The domain runs, with its device and the file.  watch starts: keys take the file's place, and
+    blocks that are open are read on."""
+    (image, _), block = served[0]["dn1"], served[1]["odd"]
+    path = old_file(host, f"raw:{image}")
+    assert real.ask("reload")["result"] == "applied"
+    host.keep(f"{LINE},disks=xvda")
+    host.add_domain()
+    host.add_disk("xvda", f"aio:{image}", kind="qdisk")
+    assert real.status()["datanodes"][0]["file"] == str(path)
+    eventually(lambda: real.status()["datanodes"][0].get("filesystems"))
+    with watching(host):
+        eventually(lambda: not path.exists())
+        eventually(lambda: host.store.value(STATUS_NODE) == ACCEPTED)
+        assert real.status()["datanodes"][0]["file"] == KEYS
+        assert read(lib, real, block) == block.content()
+    assert f"{path}: removed: keys in xenstore take its place\n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("domain", ["this one", "one that is gone"])
+def test_the_file_of_a_domain(host, daemon, domain):
+    path = old_file(host, "raw:/x", uuid=UUID if domain == "this one" else OTHER)
+    host.add_disk("xvdb", "/b")
+    done = host.create()
+    removed = f"{path}: removed: keys in xenstore take its place\n"
+    assert (done.returncode, done.stderr) == (0, NOW + removed)
+    assert (path.exists(), daemon.requests) == (False, [RELOAD, STATUS])
+
+
+def test_the_file_of_another_domain(host, real):
+    """vreadd refuses the keys, and xl-vread says so."""
+    path = old_file(host, "raw:/x", uuid=OTHER)
+    assert real.ask("reload")["result"] == "applied"
+    host.add_domain(12, name="first", uuid=OTHER)
+    host.add_disk("xvdb", "/b")
+    done = host.create()
+    assert (done.returncode, host.record()) == (1, None)
+    assert (
+        f"xl-vread create: datanode dn1: vreadd refuses domain web ({DOMID}): name: dn1 is in "
+        f"{path} already: each datanode needs its own\n"
+    ) in done.stderr
+    assert path.exists()
+
+
+def test_a_file_that_somebody_else_wrote(host, daemon):
+    path = old_file(host, "raw:/x")
+    text = path.read_text().partition("\n")[2]
+    path.write_text(text)
+    host.add_disk("xvdb", "/b")
+    host.create()
+    assert (path.read_text(), daemon.requests) == (text, [STATUS])
 
 
 # ---- its disks
-
-
-IMAGES = [
-    ("vbd", "/dev/vg0/dn1", {}, "raw:/dev/vg0/dn1"),
-    ("vbd", "/srv/dn1.img", {"physical_device_path": "/dev/loop3"}, "raw:/srv/dn1.img"),
-    ("vbd", "r0", {"physical_device_path": "/dev/drbd0"}, "raw:/dev/drbd0"),
-    ("vbd", "/dev/disk/by-path/pci-0:1", {}, "raw:/dev/disk/by-path/pci-0:1"),
-    ("qdisk", "aio:/srv/dn1.img", {}, "raw:/srv/dn1.img"),
-    ("qdisk", "raw:/srv/dn1.img", {}, "raw:/srv/dn1.img"),
-    ("qdisk", "qcow2:/srv/a:b.qcow2", {}, "qcow2:/srv/a:b.qcow2"),
-    ("qdisk", "vhd:/srv/dn1.vhd", {}, "vhd:/srv/dn1.vhd"),
-    ("vbd3", "x", {"tapdisk_params": "vhd:/srv/dn1.vhd"}, "vhd:/srv/dn1.vhd"),
-]
-
-
-@pytest.mark.parametrize("kind, params, nodes, image", IMAGES)
-def test_images(host, daemon, kind, params, nodes, image):
-    host.add_disk("xvdb", params, kind=kind, **nodes)
-    done = host.create()
-    assert (done.returncode, done.stderr) == (0, NOW)
-    assert host.file() == section(image)
-    assert daemon.requests == [b'{"command":"reload"}\n']
 
 
 ODD = (
@@ -178,15 +273,7 @@ def test_disks_that_cannot_be_served(host, daemon, kind, params, text):
     assert f"xl-vread create: domain web: disk xvdb: {text}" in done.stderr
     assert done.stderr.endswith("xl-vread create: domain web was destroyed again\n")
     assert host.xl_calls()[-1] == f"destroy {DOMID}"
-    assert (host.file(), host.record(), daemon.requests) == (None, None, [])
-
-
-def test_a_path_that_is_too_long(host, daemon):
-    path = "/srv/" + "x" * 190
-    host.add_disk("xvdb", path)
-    done = host.create()
-    assert f"raw:{path}: a line of vread.conf(5) has at most 197 bytes" in done.stderr
-    assert host.file() is None
+    assert (host.keys(), host.record(), daemon.requests) == (None, None, [])
 
 
 def test_which_disks(host, daemon):
@@ -196,12 +283,12 @@ def test_which_disks(host, daemon):
     host.add_disk("xvdb", "/b")
     host.add_disk("xvdc", "qcow2:/c", kind="qdisk")
     host.add_disk("xvdd", "", kind="qdisk", device_type="cdrom")
-    host.store.put(f"/local/domain/{DOMID}/device/vbd/51712/params", "/etc/shadow")
     assert host.create().returncode == 0
-    assert host.file() == section("raw:/b", "qcow2:/c")
+    assert host.keys() == keys("xvdb xvdc")
     assert host.record()[0].endswith(",data-dirs=/dfs/data,disks=xvdb xvdc")
-    assert host.create(f"{LINE} /two, disks=xvdc xvda").returncode == 0
-    assert host.file() == section("qcow2:/c", "raw:/a", dirs="/dfs/data /two")
+    host.destroy()
+    assert host.create(f"{LINE} \t /two, disks=xvdc   xvda").returncode == 0
+    assert host.keys() == keys("xvdc xvda", dirs="/dfs/data /two")
 
 
 def test_a_disk_that_is_not_there(host, daemon):
@@ -210,7 +297,7 @@ def test_a_disk_that_is_not_there(host, daemon):
     assert (
         "domain web: disk xvdc: dom0 serves no disk of that name; see xl block-list" in done.stderr
     )
-    assert (done.returncode, host.file()) == (1, None)
+    assert (done.returncode, host.keys()) == (1, None)
 
 
 def test_no_disk_at_all(host, daemon):
@@ -242,18 +329,18 @@ def test_directories_that_are_found(host, daemon, provision):
     done = host.create(AUTO)
     assert done.returncode == 0
     assert done.stderr.endswith(f"/layout.json raw:/c qcow2:/b\n{NOW}")
-    assert host.file() == section("raw:/c", "qcow2:/b")
+    assert host.keys() == keys("xvdc xvdb")
     assert "data-dirs=/dfs/data," in host.record()[0]  # so it need not look again
 
 
 def test_folders_of_backing_files(host, daemon, provision):
-    """The search, the section and the record have them."""
+    """The search, the keys and the record have them."""
     host.add_disk("xvdb", "qcow2:/b", kind="qdisk")
     done = host.create(f"{AUTO},backing-folders=/srv/bases /opt")
     assert done.returncode == 0
     searched = "/layout.json --backing-folder /srv/bases --backing-folder /opt qcow2:/b\n"
     assert done.stderr.endswith(searched + NOW)
-    assert host.file() == section("qcow2:/b", folders="/srv/bases /opt")
+    assert host.keys() == keys("xvdb", backing_folders="/srv/bases /opt")
     assert host.record()[0].endswith(",disks=xvdb,backing-folders=/srv/bases /opt")
 
 
@@ -265,7 +352,7 @@ def test_directories_that_libguestfs_finds(host, daemon, served):
     host.add_disk("xvdb", str(image))
     path = f"{host.folder / 'bin'}:{BUILD / 'asan'}:{os.environ['PATH']}"
     done = host.create(AUTO, PATH=path)
-    assert (done.returncode, host.file()) == (0, section(f"raw:{image}")), done.stderr
+    assert (done.returncode, host.keys()) == (0, keys("xvdb")), done.stderr
     assert done.stderr  # messages of progress
 
 
@@ -277,7 +364,7 @@ def test_nothing_is_found(host, daemon, provision):
         "data-dirs=auto: vread-provision failed: exit code 65; name them in the domain's "
         "configuration: data-dirs=/dfs/data\n"
     ) in done.stderr
-    assert (done.returncode, host.file()) == (1, None)
+    assert (done.returncode, host.keys()) == (1, None)
 
 
 def test_a_directory_with_a_hostile_name(host, daemon, provision):
@@ -290,7 +377,7 @@ def test_a_directory_with_a_hostile_name(host, daemon, provision):
         "xl-vread create: the disks have a data directory '/dfs ;x', a name that is not allowed"
         in done.stderr
     )
-    assert (done.returncode, host.file()) == (1, None)
+    assert (done.returncode, host.keys()) == (1, None)
 
 
 # ---- mistakes, and vreadds that do not take it
@@ -308,12 +395,12 @@ WRONG = [
     (LINE.replace("/dfs/data", "/a auto"), "data-dirs: 'auto': expected paths inside the disks'"),
     (LINE.replace("/dfs/data", "/a/../b"), "data-dirs: '/a/../b': expected paths inside the"),
     (LINE.replace("/dfs/data", "/a;b"), "data-dirs: '/a;b': expected paths inside the disks'"),
-    (LINE + "x" * 180, "data-dirs: expected at most 180 characters; more fit into a layout"),
+    (LINE + "x" * 512, "data-dirs: expected at most 512 characters; more fit into a layout"),
     (f"{LINE},disks=../x", "disks: '../x': expected names as in the domain's disk = [ ... ]"),
     ("datanodes=dn1,disks=xvdb", "disks: expected data-dirs, too"),
     ("datanodes=dn1,backing-folders=/srv", "backing-folders: expected data-dirs, too"),
-    (f"{LINE},backing-folders=", "backing-folders: expected 1 to 170 characters"),
-    (f"{LINE},backing-folders=/{'x' * 170}", "backing-folders: expected 1 to 170 characters"),
+    (f"{LINE},backing-folders=", "backing-folders: expected 1 to 512 characters"),
+    (f"{LINE},backing-folders=/{'x' * 512}", "backing-folders: expected 1 to 512 characters"),
     (f"{LINE},backing-folders=/srv /", "backing-folders: '/': expected paths of dom0 that"),
     (f"{LINE},backing-folders=srv", "backing-folders: 'srv': expected paths of dom0 that"),
     (f"{LINE},backing-folders=/a/../b", "backing-folders: '/a/../b': expected paths of dom0"),
@@ -353,72 +440,48 @@ def test_a_vread_conf_that_is_wrong(host):
     )
 
 
-def test_no_folder_for_them(host):
-    host.vread_conf.write_text("[vreadd]\ndatanode-files =\n")
+def test_keys_that_vreadd_does_not_read(host):
+    host.configure("[xen]\ndatanode-keys = no\n")
     done = host.create()
     assert (done.returncode, host.xl_calls()) == (1, [])
-    assert f"{host.vread_conf}: datanode-files is empty: expected the folder" in done.stderr
+    assert f"xl-vread create: {host.vread_conf}: {KEYS_OFF}" in done.stderr
 
 
-def test_without_vreadd_it_is_written_all_the_same(host):
+def test_without_vreadd_they_are_written_all_the_same(host):
     host.add_disk("xvdb", "/b")
     done = host.create()
     assert done.returncode == 0
-    assert done.stderr.endswith(f"; vreadd reads the datanode's disks when it starts\n{NOW}")
-    assert host.file() == section("raw:/b")
+    assert done.stderr.startswith(NOW)
+    assert done.stderr.endswith("; vreadd reads the datanode's disks when it starts\n")
+    assert host.keys() == keys("xvdb")
     assert host.xl_calls()[-1] == f"unpause {DOMID}"
 
 
-PROBLEM = {"file": "/etc/vread/vread.conf", "line": 7, "problem": "expected yes or no"}
-REFUSED = json.dumps({"result": "refused", "problems": [PROBLEM]}).encode()
-
-
 def test_a_vreadd_that_refuses(host, daemon):
-    daemon.answers = [REFUSED]
+    daemon.says = "refused: tokens: yes: expected auto"
     host.add_disk("xvdb", "/b")
     done = host.create()
-    assert (
-        "vreadd refuses its configuration: /etc/vread/vread.conf:7: expected yes or no\n"
-        in done.stderr
-    )
-    assert (done.returncode, host.file(), host.record()) == (1, None, None)
+    said = f"xl-vread create: datanode dn1: vreadd refuses domain web ({DOMID}): tokens: yes: "
+    assert said + "expected auto\n" in done.stderr
+    assert (done.returncode, host.record()) == (1, None)
     assert host.xl_calls()[-1] == f"destroy {DOMID}"
 
 
-def test_a_file_that_somebody_else_wrote(host, daemon):
-    host.files.mkdir()
-    text = "[datanode dn1]\nimage = /mine\ndata-dirs = /a\n"
-    (host.files / "dn1.conf").write_text(text)
-    host.add_disk("xvdb", "/b")
-    done = host.create()
-    assert f"{host.files}/dn1.conf: was not written by xl-vread: remove it, or" in done.stderr
-    assert (host.files / "dn1.conf").read_text() == text
-
-
-def test_a_datanode_that_another_domain_is(host, daemon):
-    host.add_disk("xvdb", "/b")
-    host.files.mkdir()
-    text = "\n".join(section("raw:/x", uuid=OTHER)) + "\n"
-    (host.files / "dn1.conf").write_text(text)
-    host.add_domain(12, name="first", uuid=OTHER)
-    done = host.create()
-    assert (
-        "datanode dn1: domain first (12) has this name already: each datanode needs its own"
-        in done.stderr
-    )
-    assert (done.returncode, host.file()) == (1, text.splitlines())
-    host.store.remove("/local/domain/12")
-    assert host.create().returncode == 0  # the other domain is gone, this one takes its place
-    assert host.file() == section("raw:/b")
+def test_a_domain_does_not_run_before_vreadd_has_its_keys(host, real, served):  # noqa: F811
+    host.add_disk("xvda", str(served[0]["dn1"][0]))
+    xl = host.folder / "bin" / "xl"
+    unpause = f'[ "$1" != unpause ] || xenstore-read {STATUS_NODE} >"$XL_LOG".status\n'
+    xl.write_text(xl.read_text() + unpause)
+    assert host.create().returncode == 0
+    assert (host.folder / "xl.log.status").read_text() == f"{ACCEPTED}\n"
 
 
 def test_a_domain_that_is_no_datanode_any_more(host, daemon):
     host.add_disk("xvdb", "/b")
     assert host.create().returncode == 0
-    done = host.create("datanodes=dn1")
-    assert (done.returncode, done.stderr) == (0, "datanode dn1: is domain web no longer\n")
-    assert host.file() is None
-    assert len(daemon.requests) == 2
+    host.destroy()
+    assert host.create("datanodes=dn1").returncode == 0
+    assert (host.keys(), daemon.judged) == (None, ["dn1"])
 
 
 def test_what_attach_cannot_do_leaves_nothing(host, daemon):
@@ -426,10 +489,35 @@ def test_what_attach_cannot_do_leaves_nothing(host, daemon):
     host.add_disk("xvdb", "/b")
     host.store.put(f"/local/domain/0/backend/vread/{DOMID}/0/state", "4")
     done = host.run("attach", "web", LINE)
-    assert (done.returncode, host.file(), host.record()) == (1, None, None)
+    assert (done.returncode, host.keys(), host.record()) == (1, None, None)
     assert "has device 0 already" in done.stderr
+    daemon.says = "refused: because"
+    done = host.run("attach", "web", f"{LINE},id=1")
+    assert (done.returncode, host.keys(device=1), host.record()) == (1, None, None)
+    assert "datanode dn1: vreadd refuses domain web (9): because\n" in done.stderr
+    daemon.says = ACCEPTED
     assert host.run("attach", "web", f"{LINE},id=1").returncode == 0
-    assert host.file() == section("raw:/b")
+    assert host.keys(device=1) == keys("xvdb")
+
+
+def test_detach_ends_it_before_the_device_is_closed(host, daemon):
+    """The guest does not answer, so the device stays; its disks are no longer served."""
+    host.add_disk("xvdb", "/b")
+    assert host.create().returncode == 0
+    host.store.put(f"/local/domain/0/backend/vread/{DOMID}/0/state", "4")
+    assert host.run("detach", "--wait", "0", "web").returncode == 1
+    assert host.store.value(f"/local/domain/0/backend/vread/{DOMID}/0/state") == "5"
+    assert (host.keys(), host.record()) == (None, None)
+
+
+def test_a_device_that_another_made(host, daemon):
+    """A patched xl has made the device when create comes to it."""
+    host.add_disk("xvdb", "/b")
+    front, back = f"/local/domain/{DOMID}/device/vread/0", KEYS.removesuffix("/datanode")
+    host.store.put(f"{front}/state", "1")
+    host.store.put(f"{back}/role", "datanode")
+    assert host.create().returncode == 0
+    assert (host.keys(), host.store.value(f"{back}/state")) == (keys("xvdb"), None)
 
 
 # ---- being told
@@ -449,13 +537,10 @@ def test_check(host):
 def test_list(host, daemon):
     host.add_disk("xvdb", "/b")
     host.create()
-    tail = host.run("list").stdout.splitlines()[-2:]
-    assert tail == [
+    assert host.run("list").stdout.splitlines()[-2:] == [
         "Datanode                 Domain                   Disks",
         "dn1                      web                      raw:/b",
     ]
-    host.store.remove(f"/local/domain/{DOMID}")
-    assert host.run("list").stdout.splitlines()[-1].split() == ["dn1", "(not", "running)", "raw:/b"]
 
 
 # ---- the service
@@ -466,37 +551,50 @@ def watch(host, daemon):
     """Starts `xl-vread watch` after the domain was created: during `create`, watch might make the
     device first."""
     host.add_disk("xvdb", "/b")
-    host.add_disk("xvdc", "/c")
     assert host.create().returncode == 0
     with watching(host) as process:
         yield process
 
 
-def test_a_domain_that_comes_back_with_other_disks(host, daemon, watch):
-    """The new disks must be served when all of them exist, not before."""
+def test_a_domain_that_comes_back(host, daemon, watch):
+    """Its disks may come later: vreadd waits for them."""
     host.store.remove(f"/local/domain/{DOMID}")
     host.add_domain(12)
     host.store.put("@introduceDomain", "")
     assert watch.stdout.readline() == "domain web (12): 1 device made\n"
-    host.add_disk("xvdb", "/b2", domid=12)
-    assert host.file() == section("raw:/b", "raw:/c")
-    host.add_disk("xvdc", "qcow2:/c", kind="qdisk", domid=12)
-    eventually(lambda: len(daemon.requests) == 2)
-    assert host.file() == section("raw:/b2", "qcow2:/c")
+    assert host.keys(12) == keys("xvdb")
+    assert (daemon.judged, daemon.requests) == (["dn1"] * 2, [STATUS])
 
 
-def test_what_vreadd_refuses_is_put_back(host, daemon, watch):
-    daemon.answers = [REFUSED]
-    host.add_disk("xvdb", "/b2")
-    eventually(lambda: len(daemon.requests) >= 2)  # watch tries at each change of a disk
-    eventually(lambda: host.file() == section("raw:/b", "raw:/c"))
+def test_keys_that_are_there_are_not_written_again(host, daemon, watch):
+    host.add_domain(12, name="other", uuid=OTHER)
+    host.keep("datanodes=dn1", uuid=OTHER)
+    host.store.put("@introduceDomain", "")
+    assert watch.stdout.readline() == "domain other (12): 1 device made\n"
+    assert daemon.judged == ["dn1"]
 
 
-def test_a_domain_that_comes_back_as_it_was(host, daemon, watch):
+def test_keys_of_others_in_the_directory_stay(host, daemon, watch):
+    host.store.put(f"{KEYS}/image-mode", "direct")
+    host.keep(f"{LINE},disks=xvdb,tokens=off")
+    host.store.put("@introduceDomain", "")
+    eventually(lambda: host.keys() == keys("xvdb", tokens="off", image_mode="direct"))
+
+
+def test_a_host_without_keys_gives_the_device_all_the_same(host, daemon, watch):
+    host.configure("[xen]\ndatanode-keys = no\n")
     host.store.remove(f"/local/domain/{DOMID}")
     host.add_domain(12)
-    host.add_disk("xvdb", "/b", domid=12)
-    host.add_disk("xvdc", "/c", domid=12)
     host.store.put("@introduceDomain", "")
     assert watch.stdout.readline() == "domain web (12): 1 device made\n"
-    assert len(daemon.requests) == 1
+    assert host.keys(12) is None
+
+
+def test_mistakes_in_vread_conf_keep_no_domain_waiting(host, daemon, watch):
+    """vreadd runs with what it has read before."""
+    host.configure("[local]\nmode = 7\n")
+    host.store.remove(f"/local/domain/{DOMID}")
+    host.add_domain(12)
+    host.store.put("@introduceDomain", "")
+    assert watch.stdout.readline() == "domain web (12): 1 device made\n"
+    assert host.keys(12) == keys("xvdb")

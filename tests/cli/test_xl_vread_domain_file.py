@@ -9,9 +9,8 @@ import signal
 
 import pytest
 
-from tests.cli.control_socket import ControlSocket
 from tests.cli.test_xl_vread import DOMID, UUID, Host, watching
-from tests.cli.test_xl_vread_datanode import APPLIED, DatanodeHost, section
+from tests.cli.test_xl_vread_datanode import DatanodeHost, keys
 from tests.support.waiting import eventually
 
 OTHER = UUID.replace("6d", "aa")
@@ -143,20 +142,19 @@ def test_a_file_keeps_its_say(host):
 
 
 def test_a_datanode(tmp_path, xenstored):
-    """Its disks appear after the domain.  Without the file they are served no longer."""
+    """Its disks appear after the domain, and vreadd waits for them.  A change of the line counts
+    after a reload.  Without the file they are served no longer."""
     host = DatanodeHost(tmp_path, xenstored)
     line = "role=datanode,datanodes=dn1,data-dirs=/dfs/data,disks=xvdb xvdc"
     path = put_file(host, "web", f'vread = [ "{line}" ]')
-    with ControlSocket(host.folder / "socket", APPLIED) as daemon, watching(host) as watch:
-        host.configure(control=host.folder / "socket")
+    with watching(host) as watch:
         host.add_domain()
         introduce(host)
         assert watch.stdout.readline() == f"domain web ({DOMID}): 1 device made\n"
-        host.add_disk("xvdb", "/b")
-        host.add_disk("xvdc", "/c")
-        eventually(lambda: len(daemon.requests) == 1)
-        assert host.file() == section("raw:/b", "raw:/c")
+        assert host.keys() == keys("xvdb xvdc")
+        put_file(host, "web", f'vread = [ "{line},tokens=required" ]')
+        watch.send_signal(signal.SIGHUP)
+        eventually(lambda: host.keys() == keys("xvdb xvdc", tokens="required"))
         path.unlink()
         assert host.run("detach", "--force", "--wait", "0", "web").returncode == 0
-        assert host.file() is None
-        assert len(daemon.requests) == 2
+        assert host.keys() is None

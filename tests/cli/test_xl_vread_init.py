@@ -14,9 +14,8 @@ import threading
 
 import pytest
 
-from tests.cli.control_socket import ControlSocket
 from tests.cli.test_xl_vread import UUID, XL_VREAD
-from tests.cli.test_xl_vread_datanode import APPLIED, DatanodeHost, section
+from tests.cli.test_xl_vread_datanode import APPLIED, DatanodeHost, FakeVreadd, keys, old_file
 from tests.libvread import vreadlib
 from tests.libvread.conftest import lib  # noqa: F401
 from tests.support.provisioning import provision
@@ -126,9 +125,8 @@ def host(tmp_path, xenstored, served):  # noqa: F811
 
 @pytest.fixture
 def daemon(host):
-    with ControlSocket(host.folder / "socket", APPLIED) as control:
-        host.configure(control=host.folder / "socket")
-        yield control
+    with FakeVreadd(host) as daemon:
+        yield daemon
 
 
 def client(datanodes="dn1"):
@@ -144,7 +142,7 @@ def allowed(host, domid):
 
 def test_unattended(host, daemon):
     done = host.init(*UNATTENDED)
-    assert host.file() == section("raw:/vg/dn1-data")
+    assert host.keys() == keys("xvdb")
     assert (host.record_of(9), host.record_of(10), host.record_of(11)) == ([RECORD], client(), None)
     assert [allowed(host, domid) for domid in NAMES] == ["dn1", "dn1", None]
     assert host.searched() == ["raw:/vg/dn1-system raw:/vg/dn1-data"]  # clients' disks are theirs
@@ -152,7 +150,6 @@ def test_unattended(host, daemon):
     assert (
         "domain dn1 (9) becomes a datanode:\n"
         f"  {host.records}/{UUIDS[9]}: {DEVICE}\n"
-        f"  {host.files}/dn1.conf: its disks\n"
         "domain client1 (10) becomes a client:\n"
         f"  {host.records}/{UUIDS[10]}: datanodes=dn1\n"
     ) in shown
@@ -167,21 +164,21 @@ def test_its_end_is_what_doctor_says(host, daemon):
     doctor = host.run("doctor")
     assert (done.returncode, doctor.returncode) == (1, 1)
     assert f"\nxl-vread doctor:\n{doctor.stdout}\nNext, in these guests" in done.stdout
-    assert host.file()
+    assert host.keys()
 
 
-def test_real_disks(host, served, lib):  # noqa: F811
+def test_real_disks(host, served, lib, monkeypatch):  # noqa: F811
     """A client must be able to read a block as soon as init has ended."""
     (image, _), block = served[0]["dn1"], served[1]["odd"]
     data = host.folder / "data.raw"
     data.symlink_to(image)
     host.add_disk("xvdb", f"aio:{data}", kind="qdisk", domid=9)
     host.store.remove("/local/domain/0/backend/vbd/9/51728")
-    files = f"[vreadd]\ndatanode-files = {host.files}\n"
-    with Vreadd({}, variant="asan", sections=files) as vreadd:
+    monkeypatch.setenv("XENSTORED_PATH", host.store.path)
+    with Vreadd({}, variant="asan", xen="yes") as vreadd:
         host.use(vreadd.status()["config"])
         done = host.init(*UNATTENDED)
-        assert host.file() == section(f"raw:{data}"), done.stderr
+        assert host.keys() == keys("xvdb"), done.stderr
         assert vreadd.status()["datanodes"][0]["state"] == "served"
         assert " dn1: " not in done.stdout.partition("doctor:")[2].partition("Next")[0]
         with (
@@ -193,7 +190,7 @@ def test_real_disks(host, served, lib):  # noqa: F811
 
 def test_doctor_waits_until_vreadd_has_seen_the_devices(host, daemon):
     """vreadd sees each device only after init watches its state."""
-    host.store.on_change = None
+    daemon.seen = None
 
     def watched(domid):
         state = f"/local/domain/0/backend/vread/{domid}/0/state"
@@ -219,7 +216,7 @@ def test_doctor_waits_until_vreadd_has_looked_into_the_disks(host, daemon):
         json.dumps({"datanodes": [{"datanode": "dn1", "state": state}]}).encode() + b"\n"
         for state in ("looking", "served")
     )
-    daemon.answers = [APPLIED, looking, looking, served]
+    daemon.answers = [APPLIED, looking, looking, served]  # the first to attach
     done = host.init(*UNATTENDED)
     assert "dn1: looking" not in done.stdout
     assert daemon.requests[1:] == [b'{"command":"status"}\n'] * 4  # the last is doctor's
@@ -229,7 +226,7 @@ def test_without_a_vreadd(host):
     """All is written, and doctor says what is missing."""
     host.store.on_change = None
     done = host.init(*UNATTENDED)
-    assert (done.returncode, host.file()) == (1, section("raw:/vg/dn1-data"))
+    assert (done.returncode, host.keys()) == (1, keys("xvdb"))
     assert "-> systemctl start vreadd; if it ends at once: journalctl -u vreadd" in done.stdout
 
 
@@ -261,7 +258,7 @@ def test_a_datanode_of_vread_conf(host, daemon):
         control=host.folder / "socket",
     )
     host.init(*UNATTENDED)
-    assert (host.file(), host.record_of(9), host.record_of(10)) == (None, None, client("north"))
+    assert (host.keys(), host.record_of(9), host.record_of(10)) == (None, None, client("north"))
     assert host.searched() == []
 
 
@@ -270,23 +267,23 @@ def test_a_datanode_of_keys(host, daemon):
     subprocess.run(provision(9, "north", "xvdb", "/dfs/data"), check=True, env=host.environment)
     done = host.init(*UNATTENDED)
     assert "domain dn1 (9) is a datanode already: it stays as it is\n" in done.stdout
-    assert (host.file(), host.record_of(9), host.record_of(10)) == (None, None, client("north"))
+    assert (host.record_of(9), host.record_of(10)) == (None, client("north"))
     assert host.searched() == []
 
 
 def test_a_file_that_is_left(host, daemon):
-    host.files.mkdir()
-    (host.files / "dn1.conf").write_text("\n".join(section("raw:/old", uuid=UUID[:-1] + "0")))
+    """It is of vRead 0.1.0, and its domain is gone."""
+    path = old_file(host, "raw:/old", uuid=UUID[:-1] + "0")
     done = host.init("--datanode", "dn1", "--yes")
-    assert "dn1.conf: its disks (replaces the file of a domain that is gone)\n" in done.stdout
-    assert host.file() == section("raw:/vg/dn1-data")
+    assert f"{path}: removed: keys in xenstore take its place\n" in done.stderr
+    assert (host.keys(), path.exists()) == (keys("xvdb"), False)
 
 
 def test_disks_that_vreadd_cannot_read_are_left_out(host, daemon):
     host.add_disk("xvdc", "qed:/x-data", kind="qdisk", domid=9)
     done = host.init("--datanode", "dn1", "--yes")
     assert "domain dn1: disk xvdc is left out: 'qed:/x-data': vreadd does not" in done.stderr
-    assert host.file() == section("raw:/vg/dn1-data")
+    assert host.keys() == keys("xvdb")
 
 
 def test_a_logical_volume_over_several_disks(host, daemon):
@@ -296,7 +293,7 @@ def test_a_logical_volume_over_several_disks(host, daemon):
         host.add_disk(name, f"/vg/dn1-pv-{name}", domid=9)
     host.store.remove("/local/domain/0/backend/vbd/9/51728")  # xvdb
     done = host.init("--datanode", "dn1", "--yes")
-    assert host.file() == section(*(f"raw:/vg/dn1-pv-xvd{x}" for x in "cde")), done.stderr
+    assert host.keys() == keys("xvdc xvdd xvde"), done.stderr
     assert host.record_of(9) == [RECORD.replace("=xvdb", "=xvdc xvdd xvde")]
 
 
@@ -316,7 +313,7 @@ def test_questions(host, daemon):
         "domain dn1 (9) becomes a datanode:\n"
     )
     assert done.stdout.count("Write this? (y/N)") == 1
-    assert host.file() == section("raw:/vg/dn1-data")
+    assert host.keys() == keys("xvdb")
     assert (host.record_of(9), host.record_of(10), host.record_of(11)) == ([RECORD], client(), None)
     assert len(host.searched()) == 3
 
@@ -367,7 +364,7 @@ def test_a_domain_whose_disk_cannot_be_read(host, daemon):
     done = host.ask("\n\ny\n")
     assert "vread-provision failed: exit code 66" in done.stderr
     assert "domain web: its disks could not be looked at: see above; if it is" in done.stderr
-    assert host.file() == section("raw:/vg/dn1-data")
+    assert host.keys() == keys("xvdb")
 
 
 def test_a_domain_whose_record_is_wrong(host, daemon):
@@ -545,8 +542,8 @@ def test_records_that_cannot_be_written(host, daemon):
 
 
 def test_a_vreadd_that_refuses(host, daemon):
-    daemon.answers = [b'{"result": "refused", "problems": []}\n']
-    assert "vreadd refuses its configuration" in refused(host, *UNATTENDED)
+    daemon.says = "refused: because"
+    assert "datanode dn1: vreadd refuses domain dn1 (9): because" in refused(host, *UNATTENDED)
 
 
 def test_what_is_written_stays(host, daemon):

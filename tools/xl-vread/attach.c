@@ -88,7 +88,9 @@ static int keep(const struct domain *domain, const struct specs *s)
 {
 	int r = record_write(domain, s);
 
-	return !r && s->spec[s->count - 1].data_dirs ? datanode_follow(domain) : r;
+	if (r || !s->spec[s->count - 1].data_dirs)
+		return r;
+	return datanode_provision(domain) ?: datanode_await(domain, s);
 }
 
 /*
@@ -227,8 +229,6 @@ static int detach(const struct domain *domain, const struct options *o)
 	if (!r && specs_remove(&s, o->id))
 		r = record_write(domain, &s);
 	specs_free(&s);
-	if (!r && *domain->uuid)
-		r = datanode_follow(domain);
 	if (r)
 		return r;
 	r = xs_device_init(&d, domain->domid, o->id);

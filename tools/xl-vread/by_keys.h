@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * by_keys.h - the datanodes that toolstacks provision by keys in xenstore (docs/provisioning.md),
+ * by_keys.h - the datanodes that keys in xenstore provision (docs/provisioning.md),
  * as the commands of xl-vread(8) need them.  Called by the commands.
  *
  * The commands read the keys themselves, so they also know them while vreadd does not run.  What

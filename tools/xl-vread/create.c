@@ -92,16 +92,14 @@ static int equip(struct xs_handle *xs, const struct options *o, const struct dom
 	if (!r)
 		r = record_write(d, s);
 	if (!r)
-		r = datanode_follow(d);
-	if (!r)
-		r = provision(d, s, &made);
+		r = provision(d, s, &made) ?: datanode_await(d, s);
 	return r || o->paused ? r : xl_domain("unpause", d->domid);
 }
 
 /* Destroys the domain, and removes its record. */
 static void end(const struct domain *d)
 {
-	provision_forget(d);
+	record_remove(d);
 	xl_domain("destroy", d->domid);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * datanode.c - implements datanode.h: writes the datanodes' own files and has vreadd read them.
+ * datanode.c - implements datanode.h: writes the keys of datanodes and waits for vreadd's word.
  * Called by commands of xl-vread(8) and by provision.c.
  *
- * vread.conf(5) names the folder of these files and vreadd's control socket.  Each call reads
- * vread.conf with all these files again.  If vreadd would refuse them, nothing is written.
+ * vread.conf(5) names vreadd's control socket, and says whether vreadd reads keys.
  */
 #include "datanode.h"
 
@@ -16,12 +15,15 @@
 #include "by_keys.h"
 #include "cli/cli.h"
 #include "config_path.h"
-#include "datanode_file.h"
 #include "keys/disks.h"
 #include "layout/layout.h"
+#include "old_file.h"
 #include "record.h"
 #include "search.h"
+#include "toolstack/device.h"
 #include "vreadd/control_client.h"
+
+#define LIMIT 10U /* s in which vreadd judges keys */
 
 bool datanode_concerns(const struct specs *s)
 {
@@ -31,7 +33,7 @@ bool datanode_concerns(const struct specs *s)
 	return false;
 }
 
-/* ---- vreadd's configuration ------------------------------------------------------------ */
+/* ---- before the domain is created --------------------------------------------------------- */
 
 int datanode_load(struct config **ret)
 {
@@ -46,12 +48,19 @@ int datanode_load(struct config **ret)
 				 "this configuration",
 				 config_path());
 	}
-	if ((*ret)->datanode_files[0])
+	return CLI_OK;
+}
+
+/* Fails if vreadd does not read keys.  c NULL: the configuration has mistakes, and vreadd has an
+ * older one. */
+static int check_keys_are_read(const struct config *c)
+{
+	if (!c || c->xen.datanode_keys)
 		return CLI_OK;
-	config_free(*ret);
 	return cli_error(CLI_FAILED,
-			 "%s: datanode-files is empty: expected the folder of the datanodes that "
-			 "xl-vread keeps",
+			 "%s: [xen] datanode-keys = no: expected yes, or vreadd serves no disks of "
+			 "domains: set it, or write a section [datanode NAME] and no data-dirs in "
+			 "the domain's configuration",
 			 config_path());
 }
 
@@ -68,9 +77,9 @@ static int check_name(const struct config *c, const char *name)
 	return CLI_OK;
 }
 
-/* Fails if a toolstack provisions a datanode of this name by keys in xenstore: our file would count
- * before the keys.  xs NULL: there is no xenstore. */
-static int check_keys(struct xs_handle *xs, const struct config *c, const char *name)
+/* Fails if keys in xenstore provision a datanode of this name already.  xs NULL: there is no
+ * xenstore. */
+static int check_other_keys(struct xs_handle *xs, const struct config *c, const char *name)
 {
 	struct keys_list keys = {0};
 	const struct keys *k;
@@ -101,53 +110,14 @@ int datanode_check(const struct specs *s)
 	if (r)
 		return r;
 	xs = xs_open(0);
+	r = check_keys_are_read(config);
 	for (unsigned i = 0; i < s->count && !r; i++)
 		if (s->spec[i].data_dirs)
 			r = check_name(config, s->spec[i].policy.allow_datanodes)
-				    ?: check_keys(xs, config, s->spec[i].policy.allow_datanodes);
+				    ?: check_other_keys(xs, config,
+							s->spec[i].policy.allow_datanodes);
 	xs_close(xs);
 	config_free(config);
-	return r;
-}
-
-static const char *problem_text(const json_t *problem, const char *key)
-{
-	return json_string_value(json_object_get(problem, key)) ?: "";
-}
-
-static int refused(const json_t *answer)
-{
-	const json_t *problem = json_array_get(json_object_get(answer, "problems"), 0);
-
-	return cli_error(CLI_FAILED, "vreadd refuses its configuration: %s:%lld: %s",
-			 problem_text(problem, "file"),
-			 (long long)json_integer_value(json_object_get(problem, "line")),
-			 problem_text(problem, "problem"));
-}
-
-/* Has vreadd read its configuration.  If vreadd cannot be reached this is no failure: it reads the
- * configuration when it starts. */
-static int reload(const struct config *c)
-{
-	json_t *answer, *request = json_pack("{s:s}", "command", "reload");
-	char *error = NULL;
-	int r = CLI_OK;
-
-	if (!c->control_socket[0]) {
-		json_decref(request);
-		fprintf(stderr, "control-socket is empty in %s: run systemctl reload vreadd\n",
-			config_path());
-		return CLI_OK;
-	}
-	if (control_try(c->control_socket, request, &answer, &error)) {
-		fprintf(stderr, "%s; vreadd reads the datanode's disks when it starts\n",
-			error ?: "out of memory");
-		free(error);
-		return CLI_OK;
-	}
-	if (strcmp(problem_text(answer, "result"), "applied") != 0)
-		r = refused(answer);
-	json_decref(answer);
 	return r;
 }
 
@@ -285,188 +255,147 @@ int datanode_settle(struct xs_handle *xs, const struct domain *d, struct specs *
 	return r;
 }
 
-/* ---- keeping them -------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------- */
 
-/* Fails if the file is not ours, or belongs to another domain that is on this host. */
-static int check_owner(struct xs_handle *xs, const struct domain *d, const struct datanode_file *f,
-		       const char *name)
+/* NULL: vread.conf(5) has mistakes, or there is none.  Keys do not depend on it. */
+static struct config *try_config(void)
 {
-	char owner[DOMAIN_UUID];
-	struct domain other;
+	struct config *c = NULL;
+	json_t *problems;
 
-	if (!f->text)
-		return CLI_OK;
-	if (!datanode_file_owner(f, owner))
-		return cli_error(CLI_FAILED,
-				 "%s: was not written by xl-vread: remove it, or data-dirs from "
-				 "the domain's configuration",
-				 f->path);
-	if (strcmp(owner, d->uuid) != 0 && domain_find_uuid(xs, owner, &other))
-		return cli_error(CLI_FAILED,
-				 "datanode %s: domain %s (%u) has this name already: each datanode "
-				 "needs its own",
-				 name, other.name, other.domid);
-	return CLI_OK;
+	if (config_load(config_path(), &c, &problems))
+		json_decref(problems);
+	return c;
 }
 
-/* *ret: the text that the datanode's file should have; NULL: a disk does not exist yet. */
-static int wanted_text(const struct domain *d, const struct disks *disks, const struct spec *s,
-		       char **ret)
+static bool has_keys(const struct spec *s)
 {
-	char *names = strdup(s->disks);
-	struct images images = {0};
-	int r;
-
-	*ret = NULL;
-	if (!names)
-		return cli_error(CLI_FAILED, "out of memory");
-	r = add_named(d, disks, names, &images);
-	if (!r && !images.missing)
-		r = datanode_file_text(d->uuid, s, images.image, images.count, ret);
-	free(names);
-	return r;
+	return s->data_dirs && s->disks;
 }
 
-struct keeping {
-	struct xs_handle *xs;
-	const struct domain *domain;
-	const struct config *config;
-	struct disks disks;
-};
-
-/* Writes one file and has vreadd read it.  If vreadd refuses it, the old text is put back. */
-static int change(struct keeping *k, struct datanode_file *f, const char *text)
+/* Writes the keys of one device, if the device exists. */
+static int provision_one(const struct domain *d, const struct spec *s)
 {
-	char *before = f->text;
-	int r;
-
-	f->text = NULL;
-	r = datanode_file_write(f, text);
-	if (!r) {
-		r = reload(k->config);
-		if (r)
-			datanode_file_write(f, before);
-	}
-	free(before);
-	return r;
-}
-
-static int keep_one(struct keeping *k, const struct spec *s)
-{
-	const char *name = s->policy.allow_datanodes;
-	struct datanode_file file;
-	char *text = NULL;
-	int r = check_name(k->config, name);
+	const struct xs_device_keys keys = {
+		.name = s->policy.allow_datanodes,
+		.data_dirs = s->data_dirs,
+		.disks = s->disks,
+		.backing_folders = s->backing_folders,
+		.tokens = s->tokens,
+	};
+	struct xs_device device;
+	int r = xs_device_init(&device, d->domid, s->id);
 
 	if (r)
 		return r;
-	r = datanode_file_read(k->config->datanode_files, name, &file);
+	r = xs_device_provision(&device, &keys);
 	if (!r)
-		r = check_owner(k->xs, k->domain, &file, name);
-	if (!r && !file.text)
-		r = check_keys(k->xs, k->config, name);
-	if (!r)
-		r = wanted_text(k->domain, &k->disks, s, &text);
-	if (!r && text && (!file.text || strcmp(file.text, text) != 0)) {
-		r = change(k, &file, text);
-		if (!r)
-			fprintf(stderr, "datanode %s: its disks are those of domain %s (%u) now\n",
-				name, k->domain->name, k->domain->domid);
-	}
-	free(text);
-	datanode_file_free(&file);
-	return r;
+		fprintf(stderr, "datanode %s: its disks are those of domain %s (%u) now\n",
+			keys.name, d->name, d->domid);
+	if (r == -EALREADY || r == -ENOENT)
+		r = 0;
+	if (r)
+		cli_error(CLI_FAILED, "%s: cannot write: %s", device.datanode, xs_device_error(r));
+	xs_device_done(&device);
+	return r ? CLI_FAILED : CLI_OK;
 }
 
-static bool is_wanted(const struct specs *s, const char *name)
+static int provision_all(const struct domain *d, const struct specs *s)
 {
-	for (unsigned i = 0; i < s->count; i++)
-		if (s->spec[i].data_dirs && strcmp(s->spec[i].policy.allow_datanodes, name) == 0)
-			return true;
-	return false;
-}
-
-/* Removes the file of a datanode that the domain was under an earlier configuration. */
-static int drop(struct keeping *k, const char *name)
-{
-	char owner[DOMAIN_UUID];
-	struct datanode_file file;
-	int r = datanode_file_read(k->config->datanode_files, name, &file);
-
-	if (!r && datanode_file_owner(&file, owner) && strcmp(owner, k->domain->uuid) == 0) {
-		r = datanode_file_write(&file, NULL) ?: reload(k->config);
-		fprintf(stderr, "datanode %s: is domain %s no longer\n", name, k->domain->name);
-	}
-	datanode_file_free(&file);
-	return r;
-}
-
-static int drop_others(struct keeping *k, const struct specs *s)
-{
+	struct config *config = try_config();
 	int r = CLI_OK;
 
-	for (size_t i = 0; i < k->config->num_datanodes && !r; i++)
-		if (strcmp(k->config->datanodes[i].file, config_path()) != 0 &&
-		    !is_wanted(s, k->config->datanodes[i].name))
-			r = drop(k, k->config->datanodes[i].name);
-	return r;
-}
-
-static int keep_all(struct keeping *k, const struct specs *s)
-{
-	int r = read_disks(k->xs, k->domain, &k->disks);
-
-	for (unsigned i = 0; i < s->count && !r; i++)
-		if (s->spec[i].data_dirs && s->spec[i].disks)
-			r = keep_one(k, &s->spec[i]);
-	disks_free(&k->disks);
-	return r;
-}
-
-static int follow(struct xs_handle *xs, const struct domain *d, const struct specs *s)
-{
-	struct keeping k = {.xs = xs, .domain = d};
-	struct config *config = NULL;
-	json_t *problems = NULL;
-	int r = CLI_OK;
-
-	if (datanode_concerns(s))
-		r = datanode_load(&config);
-	else if (config_load(config_path(), &config, &problems))
-		json_decref(
-			problems); /* domain is no datanode: mistakes in the file do not matter */
-	if (!config)
-		return r;
-	k.config = config;
-	r = drop_others(&k, s);
-	if (!r && datanode_concerns(s))
-		r = keep_all(&k, s);
+	/* The domain runs all the same, and its blocks are read by TCP. */
+	if (check_keys_are_read(config)) {
+		config_free(config);
+		return CLI_OK;
+	}
+	for (unsigned i = 0; i < s->count && !r; i++) {
+		if (!has_keys(&s->spec[i]))
+			continue;
+		r = provision_one(d, &s->spec[i]);
+		if (!r && config)
+			old_file_remove(config, d, s->spec[i].policy.allow_datanodes);
+	}
 	config_free(config);
 	return r;
 }
 
-static int follow_record(struct xs_handle *xs, const struct domain *d)
+int datanode_provision(const struct domain *d)
 {
-	struct specs s;
-	int r = record_read(d, &s);
+	int lock = record_lock(), r = CLI_FAILED;
+	struct specs s = {0};
 
-	if (!r)
-		r = follow(xs, d, &s);
+	if (lock >= 0)
+		r = record_read(d, &s) ?: provision_all(d, &s);
 	specs_free(&s);
+	record_unlock(lock);
 	return r;
 }
 
-int datanode_follow(const struct domain *d)
-{
-	struct xs_handle *xs = xs_open(0);
-	int lock, r;
+/* ---- vreadd's word ------------------------------------------------------------------------- */
 
-	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
-	lock = record_lock();
-	r = lock < 0 ? CLI_FAILED : follow_record(xs, d);
-	record_unlock(lock);
-	xs_close(xs);
+/* False: vreadd does not read keys now.  Prints that it does not run. */
+static bool is_there(void)
+{
+	struct config *c = try_config();
+	const char *socket = c ? c->control_socket : CONTROL_DEFAULT_SOCKET;
+	bool there = !c || c->xen.datanode_keys;
+	char *error = NULL;
+	json_t *status;
+
+	if (there && *socket) {
+		there = !control_try(socket, json_pack("{s:s}", "command", "status"), &status,
+				     &error);
+		if (there)
+			json_decref(status);
+		else
+			fprintf(stderr, "%s; vreadd reads the datanode's disks when it starts\n",
+				error ?: "out of memory");
+	}
+	free(error);
+	config_free(c);
+	return there;
+}
+
+static int judge(const struct domain *d, const struct spec *s, const char *status)
+{
+	static const char refused[] = "refused: ";
+
+	if (strncmp(status, refused, strlen(refused)) != 0)
+		return CLI_OK;
+	return cli_error(CLI_FAILED, "datanode %s: vreadd refuses domain %s (%u): %s",
+			 s->policy.allow_datanodes, d->name, d->domid, status + strlen(refused));
+}
+
+static int await_one(const struct domain *d, const struct spec *s)
+{
+	struct xs_device device;
+	char *status = NULL;
+	int r = xs_device_init(&device, d->domid, s->id);
+
+	if (r)
+		return r;
+	r = xs_device_wait_status(&device, LIMIT, &status);
+	if (r)
+		fprintf(stderr,
+			"%s: vreadd has not read these keys within %u s; see xl-vread list\n",
+			device.datanode, LIMIT);
+	else
+		r = judge(d, s, status);
+	xs_device_done(&device);
+	free(status);
+	return r > 0 ? r : CLI_OK;
+}
+
+int datanode_await(const struct domain *d, const struct specs *s)
+{
+	int r = CLI_OK;
+
+	if (!datanode_concerns(s) || !is_there())
+		return CLI_OK;
+	for (unsigned i = 0; i < s->count && !r; i++)
+		if (has_keys(&s->spec[i]))
+			r = await_one(d, &s->spec[i]);
 	return r;
 }

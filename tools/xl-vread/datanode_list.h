@@ -5,9 +5,9 @@
 
 #include <xenstore.h>
 
-/* Prints the datanodes that have a file of xl-vread(8), and those of keys in xenstore, with the
- * domain and the disks of each.  CLI_OK, or an exit code of cli.h after printing what is wrong;
- * what is known is printed nevertheless. */
+/* Prints the datanodes that keys in xenstore provision, with the domain and the disks of each, and
+ * what vreadd has decided about keys that do not count, or not fully.  CLI_OK, or an exit code of
+ * cli.h after printing what is wrong. */
 int datanode_list(struct xs_handle *xs);
 
 #endif

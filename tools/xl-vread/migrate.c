@@ -25,7 +25,6 @@
 
 #include "commands.h"
 #include "domains.h"
-#include "provision.h"
 #include "record.h"
 #include "remote.h"
 #include "xl.h"
@@ -231,7 +230,7 @@ static int move(const struct options *o, const struct domain *d, struct remote *
 	if (!asked(remote, REMOTE_GO, REMOTE_DONE))
 		r = cli_error(CLI_FAILED, "domain %s is on %s now, but may be paused there",
 			      d->name, o->host);
-	return provision_forget(d) ?: r;
+	return record_remove(d) ?: r;
 }
 
 static int migrate(const struct options *o, const struct domain *d)

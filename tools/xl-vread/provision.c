@@ -28,12 +28,12 @@ static int make(const struct domain *domain, const struct spec *s, unsigned *mad
 
 int provision(const struct domain *d, const struct specs *s, unsigned *ret_made)
 {
-	int r = datanode_concerns(s) ? datanode_follow(d) : CLI_OK;
+	int r = CLI_OK;
 
 	*ret_made = 0;
 	for (unsigned i = 0; i < s->count && !r; i++)
 		r = make(d, &s->spec[i], ret_made);
-	return r;
+	return !r && datanode_concerns(s) ? datanode_provision(d) : r;
 }
 
 int provision_recorded(const struct domain *d, struct specs *ret)
@@ -43,17 +43,10 @@ int provision_recorded(const struct domain *d, struct specs *ret)
 
 	if (r)
 		return r;
-	r = provision(d, ret, &made);
+	r = provision(d, ret, &made) ?: datanode_await(d, ret);
 	if (r)
 		specs_free(ret);
 	return r;
-}
-
-int provision_forget(const struct domain *d)
-{
-	static const struct specs none;
-
-	return record_write(d, &none) ?: datanode_follow(d);
 }
 
 static int wait_connected(const struct domain *domain, const struct spec *s, unsigned seconds)

@@ -7,14 +7,13 @@
 #include "domains.h"
 #include "spec.h"
 
-/* Makes the devices of s that the domain does not have yet.  *ret_made: how many were made.
- * CLI_OK, or an exit code of cli.h after printing what is wrong. */
+/* Makes the devices of s, the domain's record, that the domain does not have yet, and writes the
+ * keys of datanodes.  *ret_made: how many devices were made.  CLI_OK, or an exit code of cli.h
+ * after printing what is wrong. */
 int provision(const struct domain *d, const struct specs *s, unsigned *ret_made);
-/* The same with the devices of the domain's record.  *ret: these devices; specs_free() it.  *ret is
- * empty after an error. */
+/* Reads the record, does the same, and waits for vreadd's word about the keys (datanode.h).  *ret:
+ * the devices; specs_free() it.  *ret is empty after an error. */
 int provision_recorded(const struct domain *d, struct specs *ret);
-/* Removes the domain's record, and has vreadd no longer serve its disks. */
-int provision_forget(const struct domain *d);
 /* Waits until all devices are connected, up to `seconds` for each.  CLI_OK, or an exit code of
  * cli.h after printing what is wrong. */
 int provision_wait(const struct domain *d, const struct specs *s, unsigned seconds);

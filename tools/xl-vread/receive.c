@@ -125,7 +125,7 @@ static int receive(struct xs_handle *xs, const struct domain *d, const struct sp
 		r = take_over(xs, d->uuid);
 	/* The domain never arrived here, so its record is of no use. */
 	if (r && !domain_find_uuid(xs, d->uuid, &here))
-		provision_forget(d);
+		record_remove(d);
 	return r;
 }
 

@@ -165,3 +165,10 @@ int record_write(const struct domain *d, const struct specs *s)
 	record_unlock(lock);
 	return r;
 }
+
+int record_remove(const struct domain *d)
+{
+	static const struct specs none;
+
+	return record_write(d, &none);
+}

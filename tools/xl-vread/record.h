@@ -35,6 +35,8 @@ int record_read(const struct domain *d, struct specs *ret);
 /* Replaces the record, as a whole or not at all.  Removes the record if s has no devices.  Must not
  * be called under record_lock().  Returns as record_read(). */
 int record_write(const struct domain *d, const struct specs *s);
+/* Removes the record if there is one.  Returns as record_write(). */
+int record_remove(const struct domain *d);
 /* *path: the record of the domain, which need not exist. */
 void record_path(const struct domain *d, char path[PATH_MAX]);
 /* *path: the operator's file that has the domain's devices.  False: it has a record, or neither. */

@@ -63,9 +63,9 @@ static int provision(const char *const *images, unsigned num, const char *folder
 	return r;
 }
 
-static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
+static int add_path(const char *path, char list[SPEC_MAX_WORDS + 1])
 {
-	size_t used = strlen(list), room = SPEC_MAX_DATA_DIRS + 1 - used;
+	size_t used = strlen(list), room = SPEC_MAX_WORDS + 1 - used;
 
 	if (!spec_data_dir_valid(path))
 		return cli_error(CLI_FAILED,
@@ -77,9 +77,9 @@ static int add_path(const char *path, char list[SPEC_MAX_DATA_DIRS + 1])
 	if ((size_t)snprintf(list + used, room, "%s%s", used ? " " : "", path) < room)
 		return CLI_OK;
 	return cli_error(CLI_FAILED,
-			 "the paths of all data directories have more than %d characters; "
+			 "the paths of all data directories have more than %u characters; "
 			 "use a layout of vread-provision(8) and a section in vread.conf(5)",
-			 SPEC_MAX_DATA_DIRS);
+			 SPEC_MAX_WORDS);
 }
 
 static void mark_images(const struct layout_filesystem *fs, bool on[LAYOUT_MAX_IMAGES])
@@ -91,7 +91,7 @@ static void mark_images(const struct layout_filesystem *fs, bool on[LAYOUT_MAX_I
 			on[fs->segments[i].stripes[j].image] = true;
 }
 
-static int take_filesystem(const struct layout_filesystem *fs, char list[SPEC_MAX_DATA_DIRS + 1],
+static int take_filesystem(const struct layout_filesystem *fs, char list[SPEC_MAX_WORDS + 1],
 			   bool on[LAYOUT_MAX_IMAGES])
 {
 	int r = CLI_OK;
@@ -106,7 +106,7 @@ static int take_filesystem(const struct layout_filesystem *fs, char list[SPEC_MA
 static int collect(const char *layout_file, struct search_result *ret)
 {
 	struct search_result found = {0};
-	char list[SPEC_MAX_DATA_DIRS + 1] = "", *error = NULL;
+	char list[SPEC_MAX_WORDS + 1] = "", *error = NULL;
 	struct image_layout *layout;
 	int r = CLI_OK;
 

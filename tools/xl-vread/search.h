@@ -12,7 +12,7 @@
 #define SEARCH_NOTHING 65
 
 struct search_result {
-	char *dirs; /* paths, separated by blanks, at most SPEC_MAX_DATA_DIRS characters; free() */
+	char *dirs; /* paths, separated by blanks, at most SPEC_MAX_WORDS characters; free() */
 	bool on[LAYOUT_MAX_IMAGES]; /* which images have a part of a file system with such paths */
 };
 

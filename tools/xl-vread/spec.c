@@ -237,11 +237,9 @@ static int check_folders(const struct spec *s, char **ret_error)
 		return 0;
 	if (!s->data_dirs)
 		return error_text(ret_error, -EINVAL, "backing-folders: expected data-dirs, too");
-	if (!*folders || strlen(folders) > SPEC_MAX_FOLDERS)
+	if (!*folders || strlen(folders) > SPEC_MAX_WORDS)
 		return error_text(ret_error, -EINVAL,
-				  "backing-folders: expected 1 to %d characters; more fit into a "
-				  "section in vread.conf(5)",
-				  SPEC_MAX_FOLDERS);
+				  "backing-folders: expected 1 to %u characters", SPEC_MAX_WORDS);
 	return check_words(folders, check_folder, ret_error);
 }
 
@@ -283,14 +281,14 @@ static int check_disks(const struct spec *s, char **ret_error)
 	if (!*s->data_dirs || (s->disks && !*s->disks))
 		return error_text(ret_error, -EINVAL, "%s: expected a value",
 				  *s->data_dirs ? "disks" : "data-dirs");
-	if (strlen(s->data_dirs) > SPEC_MAX_DATA_DIRS)
+	if (strlen(s->data_dirs) > SPEC_MAX_WORDS)
 		return error_text(ret_error, -EINVAL,
-				  "data-dirs: expected at most %d characters; more fit into a "
+				  "data-dirs: expected at most %u characters; more fit into a "
 				  "layout of vread-provision(8) and a section in vread.conf(5)",
-				  SPEC_MAX_DATA_DIRS);
-	if (s->disks && strlen(s->disks) > SPEC_MAX_DISKS)
-		return error_text(ret_error, -EINVAL, "disks: expected at most %d characters",
-				  SPEC_MAX_DISKS);
+				  SPEC_MAX_WORDS);
+	if (s->disks && strlen(s->disks) > SPEC_MAX_WORDS)
+		return error_text(ret_error, -EINVAL, "disks: expected at most %u characters",
+				  SPEC_MAX_WORDS);
 	r = strcmp(s->data_dirs, SPEC_DATA_DIRS_AUTO)
 		    ? check_words(s->data_dirs, check_data_dir, ret_error)
 		    : 0;
@@ -299,9 +297,19 @@ static int check_disks(const struct spec *s, char **ret_error)
 	return r;
 }
 
-static bool copy_value(const char *value, char **ret)
+/* *ret: the words of value, separated by one space, as keys have them; NULL: no value. */
+static bool copy_words(const char *value, char **ret)
 {
-	*ret = value ? strdup(value) : NULL;
+	char *to;
+
+	*ret = to = value ? strdup(value) : NULL;
+	for (; to && *value; value++)
+		if (!isblank((unsigned char)*value))
+			*to++ = *value;
+		else if (!isblank((unsigned char)value[1]))
+			*to++ = ' ';
+	if (to)
+		*to = '\0';
 	return *ret || !value;
 }
 
@@ -323,9 +331,9 @@ static int parse(const struct specs *s, struct spec *ret, char **ret_error)
 		.allow_pools = values[KEY_POOLS] ?: "*",
 	};
 	ret->tokens = values[KEY_TOKENS];
-	if (!copy_value(values[KEY_DATA_DIRS], &ret->data_dirs) ||
-	    !copy_value(values[KEY_DISKS], &ret->disks) ||
-	    !copy_value(values[KEY_BACKING_FOLDERS], &ret->backing_folders))
+	if (!copy_words(values[KEY_DATA_DIRS], &ret->data_dirs) ||
+	    !copy_words(values[KEY_DISKS], &ret->disks) ||
+	    !copy_words(values[KEY_BACKING_FOLDERS], &ret->backing_folders))
 		return -ENOMEM;
 	return set_limits(values, &ret->policy, ret_error)
 		?: check_policy(&ret->policy, ret_error)

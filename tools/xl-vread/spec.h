@@ -11,8 +11,7 @@
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, disks=xvdb xvdc, tokens=required"
  *     "role=datanode, datanodes=dn1, data-dirs=/dfs/data, backing-folders=/srv/bases"
  *
- * data-dirs and disks make the domain a datanode (datanode.h); backing-folders and tokens go into
- * its section of vreadd's configuration.
+ * data-dirs, disks, backing-folders and tokens become keys of a datanode (datanode.h).
  */
 #ifndef XL_VREAD_SPEC_H
 #define XL_VREAD_SPEC_H
@@ -21,16 +20,14 @@
 
 #define SPECS_MAX 16U
 #define SPEC_DATA_DIRS_AUTO "auto"
-#define SPEC_MAX_DATA_DIRS 180 /* characters; a line of vread.conf(5) holds them */
-#define SPEC_MAX_DISKS 512
-#define SPEC_MAX_FOLDERS 170 /* as SPEC_MAX_DATA_DIRS */
+#define SPEC_MAX_WORDS 512U /* characters of data-dirs, of disks, and of backing-folders */
 
 struct spec {
 	unsigned id;
 	struct xs_device_policy policy; /* its strings point into text */
-	char *data_dirs;                /* paths, separated by blanks, or "auto"; NULL: not given */
-	char *disks; /* names, separated by blanks; NULL: all that the guest may write to */
-	char *backing_folders; /* of dom0, separated by blanks; NULL: not given */
+	char *data_dirs; /* paths, separated by a space, or "auto"; NULL: not given */
+	char *disks;     /* names, separated by a space; NULL: all that the guest may write to */
+	char *backing_folders; /* of dom0, separated by a space; NULL: not given */
 	const char *tokens;    /* as in vread.conf(5), points into text; NULL: not given */
 	char *text;
 };

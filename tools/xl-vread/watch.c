@@ -7,9 +7,6 @@
  * xenstored sends an event for each new domain.  Then all domains are checked for missing devices.
  * A check that finds nothing missing changes nothing, so any number of events does no harm.
  *
- * A datanode's disks appear after the domain, and may come and go while it runs.  xenstored sends
- * an event when a disk's backend directory is written.  Then the disk's domain is checked again.
- *
  * SIGHUP has all domains checked, after a change of the operator's files.
  */
 #include <errno.h>
@@ -26,10 +23,6 @@
 #include "domains.h"
 #include "provision.h"
 #include "record.h"
-
-#define BACKENDS "/local/domain/0/backend"
-#define TOKEN_DOMAIN "domain"
-#define TOKEN_DISK "disk"
 
 /* Gives one domain its devices.  A failure is printed, and does not stop the other domains. */
 static void equip(const struct domain *d)
@@ -61,46 +54,13 @@ static int look(struct xs_handle *xs)
 	return CLI_OK;
 }
 
-/* Checks the domain of a disk.  path: BACKENDS/KIND/DOMID/DEVICE/params, a node that each disk has
- * once; events of other nodes are ignored. */
-static void look_at_disk(struct xs_handle *xs, const char *path)
-{
-	struct domain d;
-	unsigned domid;
-	int end = 0;
-
-	if (sscanf(path, BACKENDS "/%*[^/]/%u/%*[^/]/params%n", &domid, &end) == 1 && end &&
-	    !path[end] && domain_get(xs, domid, &d))
-		equip(&d);
-}
-
 static int take_event(struct xs_handle *xs)
 {
 	unsigned count;
 	char **event = xs_read_watch(xs, &count);
-	int r = CLI_OK;
 
-	if (!event)
-		return CLI_OK;
-	if (strcmp(event[XS_WATCH_TOKEN], TOKEN_DOMAIN) == 0)
-		r = look(xs);
-	else
-		look_at_disk(xs, event[XS_WATCH_PATH]);
 	free(event);
-	return r;
-}
-
-static bool watch_all(struct xs_handle *xs)
-{
-	static const char *const kinds[] = {"vbd", "qdisk", "vbd3"};
-	char path[64];
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		snprintf(path, sizeof(path), BACKENDS "/%s", kinds[i]);
-		if (!xs_watch(xs, path, TOKEN_DISK))
-			return false;
-	}
-	return xs_watch(xs, "@introduceDomain", TOKEN_DOMAIN);
+	return event ? look(xs) : CLI_OK;
 }
 
 static int signal_fd(void)
@@ -157,7 +117,7 @@ static int run_watch(int argc, char **argv)
 	if (argc > 1)
 		return cli_usage("%s: unexpected argument", argv[1]);
 	xs = xs_open(0);
-	if (!xs || !watch_all(xs)) {
+	if (!xs || !xs_watch(xs, "@introduceDomain", "domain")) {
 		r = cli_error(CLI_NO_PEER,
 			      "xenstore: cannot connect (%m); this works in dom0, as root");
 		xs_close(xs);

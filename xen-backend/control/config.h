@@ -8,9 +8,8 @@
  * Every mistake in the file is reported, each with its place and what was
  * expected.  A file with any mistake yields no configuration at all.
  *
- * A datanode that comes and goes with its domain has a file of its own, NAME.conf, in the folder
- * datanode_files.  xl-vread(8) writes these files.  They are read with vread.conf and checked as
- * strictly.
+ * A datanode may have a file of its own, NAME.conf, in the folder datanode_files.  These files are
+ * read with vread.conf and checked as strictly.
  */
 #ifndef VREAD_CONFIG_H
 #define VREAD_CONFIG_H

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.support.provisioning import keys
 from tests.support.waiting import eventually
 from tools.lab import deployment
 
@@ -122,7 +123,8 @@ def give_storages(xen_host, backend, demo):
 
 def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
     """A domain's vread line makes it datanode dn2, without a vread.conf.  vreadd must serve the
-    disk that the real libxl gave the guest, and stop after detach.  The disk is dn1's, too, so the
+    disk that the real libxl gave the guest, by keys that the guest cannot read, and stop after
+    detach.  The disk is dn1's, too, so the
     operator says whose its storages are."""
     line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={data_dirs(demo)}" ]'
     client = ('vread = [ "datanodes=dn2" ]',)
@@ -131,15 +133,17 @@ def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
     ) as owner:
         # vreadd shows dn2 after a first look into the image; xl-vread does not wait for that.
         served = eventually(lambda: datanode(backend, "dn2"), seconds=PATIENCE, what="dn2")
-        assert served["file"] == "/var/lib/vread/datanodes/dn2.conf"
+        assert served["file"] == keys(owner.domid)
         owned = f"of domain {owner.domid}, written by blkback"
         eventually(lambda: owned in the_image(backend).get("because", ""), PATIENCE, owned)
         listed = xen_host.text("xl-vread list").splitlines()[-1].split()
         assert listed == ["dn2", "datanode", "raw:/dev/vda"]
+        nodes = xen_host.text(f"xenstore-ls -p {keys(owner.domid)}").splitlines()
+        assert len(nodes) == 4 and all("(n0)" in node for node in nodes), nodes
         with (
             give_storages(xen_host, backend, demo),
             xen_host.create_guest("client", config=client, create="xl-vread create") as guest,
         ):
             read(guest, backend, demo)
         xen_host.run("xl-vread detach --wait 0 --force datanode").check()
-        assert datanode(backend, "dn2") is None
+        eventually(lambda: datanode(backend, "dn2") is None, PATIENCE, "the end of dn2")

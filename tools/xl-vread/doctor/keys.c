@@ -27,8 +27,8 @@ static void check_one(struct doctor *d, const struct keys *k)
 		doctor_ok(d, k->path, "%.128s", status);
 	else if (says(k, "refused") || (!k->value[KEYS_STATUS] && *k->problem))
 		doctor_fail(d, k->path,
-			    "have the toolstack write the nodes as docs/provisioning.md says, or "
-			    "remove the directory",
+			    "correct the domain's line for xl-vread(8), or the nodes that another "
+			    "toolstack writes: see docs/provisioning.md",
 			    "%.900s", status);
 	else if (!k->value[KEYS_STATUS])
 		doctor_warn(d, k->path,

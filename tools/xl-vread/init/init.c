@@ -385,7 +385,7 @@ static int carry_out(const struct init *n, const struct plan *p)
 {
 	int r = CLI_OK;
 
-	plan_print(p, n->config);
+	plan_print(p);
 	if (p->count)
 		r = confirm(n) ?: plan_carry_out(p);
 	else

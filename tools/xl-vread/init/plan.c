@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../attach.h"
 #include "../datanode.h"
@@ -146,17 +145,7 @@ void plan_free(struct plan *p)
 
 /* ---- showing it ----------------------------------------------------------------------- */
 
-/* The datanode's file may be left from a domain that is gone. */
-static void print_datanode_file(const struct config *c, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s" CONFIG_DATANODE_SUFFIX, c->datanode_files, name);
-	printf("  %s: its disks%s\n", path,
-	       access(path, F_OK) == 0 ? " (replaces the file of a domain that is gone)" : "");
-}
-
-void plan_print(const struct plan *p, const struct config *c)
+void plan_print(const struct plan *p)
 {
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct looked *l = p->domain[i];
@@ -166,8 +155,6 @@ void plan_print(const struct plan *p, const struct config *c)
 		       l->use == USE_DATANODE ? "datanode" : "client");
 		record_path(&l->domain, path);
 		printf("  %s: %s\n", path, p->device[i]);
-		if (l->use == USE_DATANODE)
-			print_datanode_file(c, name_of(l));
 	}
 }
 

@@ -20,8 +20,8 @@ struct plan {
  */
 int plan_make(const struct looked *looked, unsigned count, struct plan *ret);
 void plan_free(struct plan *p);
-/* Prints each device, and the files that get it. */
-void plan_print(const struct plan *p, const struct config *c);
+/* Prints each device, and the record that gets it. */
+void plan_print(const struct plan *p);
 /* Writes the files and makes the devices, one domain after the other.  Stops at the first failure,
  * and says so.  CLI_OK, or an exit code of cli.h after printing what is wrong. */
 int plan_carry_out(const struct plan *p);

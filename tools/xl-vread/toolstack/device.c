@@ -23,6 +23,8 @@ int xs_device_init(struct xs_device *d, unsigned domid, unsigned id)
 		 VREAD_DEVICE_TYPE, id);
 	snprintf(d->backend, sizeof(d->backend), "/local/domain/%u/backend/%s/%u/%u",
 		 d->backend_domid, VREAD_DEVICE_TYPE, domid, id);
+	snprintf(d->datanode, sizeof(d->datanode), VREAD_DATANODE_DIRECTORY, d->backend_domid,
+		 domid, id);
 	return CLI_OK;
 }
 
@@ -165,11 +167,78 @@ const char *xs_device_error(int r)
 	return text;
 }
 
+/* ---- keys ---------------------------------------------------------------------- */
+
+/* Makes the node have this value; NULL: makes it not exist.  0, -EALREADY: it was so already, or
+ * another negative errno. */
+static int set_key(struct xs_device *d, xs_transaction_t t, const char *node, const char *value)
+{
+	char path[192], *old;
+	unsigned length;
+	bool same;
+
+	snprintf(path, sizeof(path), "%s/%s", d->datanode, node);
+	old = xs_read(d->xs, t, path, &length);
+	same = old && value ? strcmp(old, value) == 0 : !old && !value;
+	free(old);
+	if (same)
+		return -EALREADY;
+	if (value ? put(d, t, d->datanode, node, value) : xs_rm(d->xs, t, path))
+		return 0;
+	return -errno;
+}
+
+/* Only the backend's domain may read the keys.  Nodes made below the directory inherit this. */
+static bool make_datanode_directory(struct xs_device *d, xs_transaction_t t)
+{
+	struct xs_permissions own = {.id = d->backend_domid, .perms = XS_PERM_NONE};
+
+	return node_exists(d, t, d->datanode) ||
+	       (xs_mkdir(d->xs, t, d->datanode) &&
+		xs_set_permissions(d->xs, t, d->datanode, &own, 1));
+}
+
+static int set_keys(struct xs_device *d, xs_transaction_t t, const void *argument)
+{
+	const struct xs_device_keys *k = argument;
+	const char *const nodes[][2] = {
+		{VREAD_NODE_DATA_DIRS, k->data_dirs},
+		{VREAD_NODE_DISKS, k->disks},
+		{VREAD_NODE_BACKING_FOLDERS, k->backing_folders},
+		{VREAD_NODE_TOKENS, k->tokens},
+		{VREAD_NODE_NAME, k->name},
+	};
+	int r = -EALREADY;
+
+	if (!node_exists(d, t, d->backend))
+		return -ENOENT;
+	if (!make_datanode_directory(d, t))
+		return -errno;
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		int set = set_key(d, t, nodes[i][0], nodes[i][1]);
+
+		if (set != -EALREADY)
+			r = set;
+		if (r && r != -EALREADY)
+			return r;
+	}
+	return r;
+}
+
+int xs_device_provision(struct xs_device *d, const struct xs_device_keys *keys)
+{
+	return transact(d, set_keys, keys);
+}
+
+/* ---- the end ------------------------------------------------------------------- */
+
 static int begin_close(struct xs_device *d, xs_transaction_t t, const void *argument)
 {
 	(void)argument;
 	if (!node_exists(d, t, d->backend))
 		return -ENOENT;
+	if (!xs_rm(d->xs, t, d->datanode) && errno != ENOENT)
+		return -errno;
 	if (!put_number(d, t, d->backend, VREAD_NODE_ONLINE, 0) ||
 	    !put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateClosing))
 		return -errno;
@@ -242,21 +311,61 @@ static void take_watch_event(struct xs_device *d)
 	free(xs_read_watch(d->xs, &count));
 }
 
-int xs_device_wait(struct xs_device *d, unsigned wanted, unsigned seconds)
+/* Waits until reached(d, ctx) is true; it depends on the node `path`. */
+static int wait_until(struct xs_device *d, const char *path, unsigned seconds,
+		      bool (*reached)(struct xs_device *d, void *ctx), void *ctx)
 {
 	uint64_t deadline = clock_ms() + (uint64_t)seconds * 1000;
 	struct pollfd fd = {.fd = xs_fileno(d->xs), .events = POLLIN};
-	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", d->backend, VREAD_NODE_STATE);
-	if (!xs_watch(d->xs, path, "state"))
+	if (!xs_watch(d->xs, path, "node"))
 		return -errno;
 	for (;;) {
-		if (XS_STATE(xs_device_state(d)) & wanted)
+		if (reached(d, ctx))
 			return 0;
 		if (clock_ms() >= deadline)
 			return -ETIME;
 		if (clock_poll(&fd, 1, deadline) > 0)
 			take_watch_event(d);
 	}
+}
+
+static bool is_in_state(struct xs_device *d, void *ctx)
+{
+	const unsigned *wanted = ctx;
+
+	return XS_STATE(xs_device_state(d)) & *wanted;
+}
+
+int xs_device_wait(struct xs_device *d, unsigned wanted, unsigned seconds)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", d->backend, VREAD_NODE_STATE);
+	return wait_until(d, path, seconds, is_in_state, &wanted);
+}
+
+struct status {
+	char path[128];
+	char *text;
+};
+
+static bool has_status(struct xs_device *d, void *ctx)
+{
+	struct status *s = ctx;
+	unsigned length;
+
+	s->text = xs_read(d->xs, XBT_NULL, s->path, &length);
+	return s->text;
+}
+
+int xs_device_wait_status(struct xs_device *d, unsigned seconds, char **ret)
+{
+	struct status s = {0};
+	int r;
+
+	snprintf(s.path, sizeof(s.path), "%s/%s", d->datanode, VREAD_NODE_STATUS);
+	r = wait_until(d, s.path, seconds, has_status, &s);
+	*ret = s.text;
+	return r;
 }
