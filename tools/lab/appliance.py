@@ -22,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 from .cache import key_of
+from .debian import BOOKWORM
 from .host import XenHost
 from .paths import LAB, REPOSITORY, LabError, kernel_release
 from .qemu import Disk
@@ -83,7 +84,7 @@ def _folder() -> Path:
 def _key() -> str:
     if not PARTS.is_dir():
         raise LabError(f"no {PARTS}: install libguestfs0 (make setup does)")
-    inputs = [*sorted(PARTS.iterdir()), INSTALLED, INIT, BUSYBOX]
+    inputs = [*sorted(PARTS.iterdir()), INSTALLED, INIT, BOOKWORM.file(BUSYBOX)]
     return key_of([kernel_release().encode(), *(path.read_bytes() for path in inputs)])
 
 
@@ -107,7 +108,7 @@ def _build(scratch: Path) -> Path:
 
 def _write_init(path: Path) -> None:
     with tarfile.open(path, "w:gz") as archive:
-        for name, source in (("init", INIT), ("usr/bin/busybox", BUSYBOX)):
+        for name, source in (("init", INIT), ("usr/bin/busybox", BOOKWORM.file(BUSYBOX))):
             member = tarfile.TarInfo(name)
             data = source.read_bytes()
             member.mode, member.size = 0o755, len(data)
