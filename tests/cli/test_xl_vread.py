@@ -160,13 +160,47 @@ def test_a_domain_that_cannot_have_its_devices_is_ended(host):
     assert host.xl_calls()[-1] == f"destroy {DOMID}"
 
 
+def made_by_watch(host, number, datanodes, **policy):
+    """A device that `xl-vread watch` has made before create comes to it."""
+    host.store.put(f"{FRONT}/{number}/state", "1")
+    nodes = {"state": "1", "role": "client", "allow-datanodes": datanodes, "allow-pools": "*"}
+    for node, value in (nodes | policy).items():
+        host.store.put(f"{BACK}/{number}/{node}", value)
+
+
 def test_watch_may_be_quicker(host):
     """`xl-vread watch` saw the new domain first and made a device; create must accept that."""
-    host.store.put(f"{BACK}/0/state", "1")
+    made_by_watch(host, 0, "dn1", mark="kept")
     done = host.run("create", host.config('vread = [ "datanodes=dn1", "datanodes=dn2" ]'))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert host.xl_calls()[1:] == [f"unpause {DOMID}"]
+    assert host.store.value(f"{BACK}/0/mark") == "kept"
     assert host.store.value(f"{BACK}/1/allow-datanodes") == "dn2"
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        {"datanodes": "dn1 dn2"},
+        {"datanodes": "dn1", "role": "datanode"},
+        {"datanodes": "dn1", "allow-pools": "BP-1"},
+        {"datanodes": "dn1", "publish-datanodes": "dn2"},
+        {"datanodes": "dn1", "limit-queues": "2"},
+        {"datanodes": "dn1", "limit-pool-pages": "64"},
+    ],
+)
+def test_watch_may_have_made_what_an_earlier_configuration_asked_for(host, earlier):
+    """The domain's record is of an earlier life of this UUID.  Its rights must not stay."""
+    made_by_watch(host, 0, **earlier)
+    made_by_watch(host, 7, "dn3")
+    done = host.run("create", host.config('vread = [ "datanodes=dn1" ]'))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    rights = ("role", "allow-datanodes", "allow-pools", "publish-datanodes")
+    limits = ("limit-queues", "limit-pool-pages")
+    found = [host.store.value(f"{BACK}/0/{node}") for node in rights + limits]
+    assert found == ["client", "dn1", "*", None, None, None]
+    assert host.store.value(f"{BACK}/7/state") is None
+    assert host.store.value(f"{FRONT}/7/state") is None
 
 
 def test_no_xl(host):

@@ -515,7 +515,8 @@ def test_a_device_that_another_made(host, daemon):
     host.add_disk("xvdb", "/b")
     front, back = f"/local/domain/{DOMID}/device/vread/0", KEYS.removesuffix("/datanode")
     host.store.put(f"{front}/state", "1")
-    host.store.put(f"{back}/role", "datanode")
+    for node in ("role", "datanode"), ("allow-datanodes", "dn1"), ("publish-datanodes", "dn1"):
+        host.store.put("/".join((back, node[0])), node[1])
     assert host.create().returncode == 0
     assert (host.keys(), host.store.value(f"{back}/state")) == (keys("xvdb"), None)
 

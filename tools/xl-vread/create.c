@@ -8,6 +8,7 @@
  * the domain: it would run without the devices that its configuration asks for.
  */
 #include <getopt.h> /* optind */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,12 @@
 #include "domains.h"
 #include "provision.h"
 #include "record.h"
+#include "toolstack/attach.h"
+#include "toolstack/device.h"
+#include "vread-nodes.h"
 #include "xl.h"
+
+#define CLOSE_SECONDS 10U /* in which vreadd closes a device that nobody uses */
 
 struct options {
 	bool paused;
@@ -81,18 +87,66 @@ static int xl_create(const struct options *o)
 	return r;
 }
 
+static const struct spec *find_spec(const struct specs *s, unsigned long long id)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->spec[i].id == id)
+			return &s->spec[i];
+	return NULL;
+}
+
+/* Takes the device away, unless s has it with this policy. */
+static int keep_or_take_away(const struct domain *d, const struct specs *s, const char *name)
+{
+	unsigned long long id;
+	const struct spec *spec;
+	struct xs_device device;
+	int r;
+
+	if (!cli_number(name, 0, UINT_MAX, &id))
+		return CLI_OK;
+	r = xs_device_init(&device, d->domid, (unsigned)id);
+	if (r)
+		return r;
+	spec = find_spec(s, id);
+	if (!spec || !xs_device_has_policy(&device, &spec->policy))
+		r = device_detach(&device, CLOSE_SECONDS, true);
+	xs_device_done(&device);
+	return r;
+}
+
+/*
+ * If a domain with this UUID was here before, `watch` may have seen the new domain first, and made
+ * devices of the earlier record.  Takes away those that s does not have, or has with another
+ * policy.  To be called when the record has s: then `watch` makes no more of them.
+ */
+static int take_away_earlier(struct xs_handle *xs, const struct domain *d, const struct specs *s)
+{
+	char path[64], **names;
+	unsigned count = 0;
+	int r = CLI_OK;
+
+	snprintf(path, sizeof(path), "/local/domain/%u/device/" VREAD_DEVICE_TYPE, d->domid);
+	names = xs_directory(xs, XBT_NULL, path, &count);
+	for (unsigned i = 0; names && i < count && !r; i++)
+		r = keep_or_take_away(d, s, names[i]);
+	free(names);
+	return r;
+}
+
 /* Gives the paused domain what its configuration asks for, in place of what an earlier
  * configuration of this domain left, and lets it run. */
 static int equip(struct xs_handle *xs, const struct options *o, const struct domain *d,
 		 struct specs *s)
 {
-	unsigned made;
+	struct specs recorded = {0};
 	int r = datanode_settle(xs, d, s);
 
 	if (!r)
 		r = record_write(d, s);
 	if (!r)
-		r = provision(d, s, &made) ?: datanode_await(d, s);
+		r = take_away_earlier(xs, d, s) ?: provision_recorded(d, &recorded);
+	specs_free(&recorded);
 	return r || o->paused ? r : xl_domain("unpause", d->domid);
 }
 

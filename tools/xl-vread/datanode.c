@@ -300,7 +300,7 @@ static int provision_one(const struct domain *d, const struct spec *s)
 	return r ? CLI_FAILED : CLI_OK;
 }
 
-static int provision_all(const struct domain *d, const struct specs *s)
+int datanode_write_keys(const struct domain *d, const struct specs *s)
 {
 	struct config *config = try_config();
 	int r = CLI_OK;
@@ -327,7 +327,7 @@ int datanode_provision(const struct domain *d)
 	struct specs s = {0};
 
 	if (lock >= 0)
-		r = record_read(d, &s) ?: provision_all(d, &s);
+		r = record_read(d, &s) ?: datanode_write_keys(d, &s);
 	specs_free(&s);
 	record_unlock(lock);
 	return r;

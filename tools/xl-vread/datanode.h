@@ -30,6 +30,8 @@ int datanode_settle(struct xs_handle *xs, const struct domain *d, struct specs *
  * not have them.  Each change is printed to standard error.  With datanode-keys = no an error is
  * printed, and that is all. */
 int datanode_provision(const struct domain *d);
+/* The same, under record_lock().  s: the domain's record. */
+int datanode_write_keys(const struct domain *d, const struct specs *s);
 /* Waits until vreadd has judged the keys of s, for some seconds at most.  Fails if vreadd refuses
  * them.  That vreadd does not run, or did not judge in time, is printed, and is no failure. */
 int datanode_await(const struct domain *d, const struct specs *s);

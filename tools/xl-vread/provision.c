@@ -26,24 +26,35 @@ static int make(const struct domain *domain, const struct spec *s, unsigned *mad
 	return r && r != -EEXIST ? CLI_FAILED : CLI_OK;
 }
 
-int provision(const struct domain *d, const struct specs *s, unsigned *ret_made)
+static int make_all(const struct domain *d, const struct specs *s, unsigned *made)
 {
 	int r = CLI_OK;
 
-	*ret_made = 0;
 	for (unsigned i = 0; i < s->count && !r; i++)
-		r = make(d, &s->spec[i], ret_made);
-	return !r && datanode_concerns(s) ? datanode_provision(d) : r;
+		r = make(d, &s->spec[i], made);
+	return !r && datanode_concerns(s) ? datanode_write_keys(d, s) : r;
+}
+
+int provision(const struct domain *d, struct specs *ret, unsigned *ret_made)
+{
+	int lock = record_lock(), r = CLI_FAILED;
+
+	*ret = (struct specs){0};
+	*ret_made = 0;
+	/* Under the lock, or a device would be made after the record no longer has it. */
+	if (lock >= 0)
+		r = record_read(d, ret) ?: make_all(d, ret, ret_made);
+	record_unlock(lock);
+	if (r)
+		specs_free(ret);
+	return r;
 }
 
 int provision_recorded(const struct domain *d, struct specs *ret)
 {
 	unsigned made;
-	int r = record_read(d, ret);
+	int r = provision(d, ret, &made) ?: datanode_await(d, ret);
 
-	if (r)
-		return r;
-	r = provision(d, ret, &made) ?: datanode_await(d, ret);
 	if (r)
 		specs_free(ret);
 	return r;

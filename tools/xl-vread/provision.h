@@ -7,12 +7,12 @@
 #include "domains.h"
 #include "spec.h"
 
-/* Makes the devices of s, the domain's record, that the domain does not have yet, and writes the
- * keys of datanodes.  *ret_made: how many devices were made.  CLI_OK, or an exit code of cli.h
- * after printing what is wrong. */
-int provision(const struct domain *d, const struct specs *s, unsigned *ret_made);
-/* Reads the record, does the same, and waits for vreadd's word about the keys (datanode.h).  *ret:
- * the devices; specs_free() it.  *ret is empty after an error. */
+/* Makes the devices of the domain's record that the domain does not have yet, and writes the keys
+ * of datanodes.  *ret: the record's devices; specs_free() it; empty after an error.  *ret_made: how
+ * many devices were made, also before an error.  CLI_OK, or an exit code of cli.h after printing
+ * what is wrong. */
+int provision(const struct domain *d, struct specs *ret, unsigned *ret_made);
+/* The same, and waits for vreadd's word about the keys (datanode.h). */
 int provision_recorded(const struct domain *d, struct specs *ret);
 /* Waits until all devices are connected, up to `seconds` for each.  CLI_OK, or an exit code of
  * cli.h after printing what is wrong. */

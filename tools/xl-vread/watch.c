@@ -22,7 +22,6 @@
 #include "commands.h"
 #include "domains.h"
 #include "provision.h"
-#include "record.h"
 
 /* Gives one domain its devices.  A failure is printed, and does not stop the other domains. */
 static void equip(const struct domain *d)
@@ -30,8 +29,6 @@ static void equip(const struct domain *d)
 	struct specs s;
 	unsigned made;
 
-	if (record_read(d, &s))
-		return;
 	provision(d, &s, &made);
 	if (made) {
 		printf("domain %s (%u): %u device%s made\n", d->name, d->domid, made,

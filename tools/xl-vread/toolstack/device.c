@@ -152,6 +152,41 @@ int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy)
 	return transact(d, create, policy);
 }
 
+/* absent: the value that an absent node stands for. */
+static bool has_value(struct xs_device *d, const char *node, const char *value, const char *absent)
+{
+	char path[192], *found;
+	unsigned length;
+	bool same;
+
+	snprintf(path, sizeof(path), "%s/%s", d->backend, node);
+	found = xs_read(d->xs, XBT_NULL, path, &length);
+	if (!found && errno != ENOENT)
+		return false;
+	same = strcmp(found ?: absent, value) == 0;
+	free(found);
+	return same;
+}
+
+static bool has_limit(struct xs_device *d, const char *node, unsigned limit)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", limit);
+	return has_value(d, node, text, "0");
+}
+
+bool xs_device_has_policy(struct xs_device *d, const struct xs_device_policy *policy)
+{
+	return node_exists(d, XBT_NULL, d->backend) &&
+	       has_value(d, VREAD_NODE_ROLE, policy->role, "client") &&
+	       has_value(d, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes, "") &&
+	       has_value(d, VREAD_NODE_ALLOW_POOLS, policy->allow_pools, "*") &&
+	       has_value(d, VREAD_NODE_PUBLISH_DATANODES, policy->publish_datanodes, "") &&
+	       has_limit(d, VREAD_NODE_LIMIT_QUEUES, policy->limit_queues) &&
+	       has_limit(d, VREAD_NODE_LIMIT_POOL_PAGES, policy->limit_pool_pages);
+}
+
 const char *xs_device_error(int r)
 {
 	static char text[160];

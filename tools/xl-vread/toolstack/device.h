@@ -43,6 +43,9 @@ void xs_device_done(struct xs_device *d);
 
 /* 0 or negative errno.  -EEXIST: the domain has this device.  -ESRCH: there is no such domain. */
 int xs_device_create(struct xs_device *d, const struct xs_device_policy *policy);
+/* True if the device has exactly this policy.  False also if the device does not exist, or if
+ * xenstore cannot be read. */
+bool xs_device_has_policy(struct xs_device *d, const struct xs_device_policy *policy);
 /* Has the backend directory have these keys; leaves other keys as they are.  0, -EALREADY: it has
  * them, -ENOENT: there is no such device; other negative errno. */
 int xs_device_provision(struct xs_device *d, const struct xs_device_keys *keys);
