@@ -50,7 +50,7 @@ void trace_keep(struct trace_record *record, const char *device, uint8_t operati
 	pthread_mutex_unlock(&lock);
 }
 
-size_t trace_copy(uint64_t after, struct trace_record *copies, size_t max)
+size_t trace_copy(uint64_t after, struct trace_record *copies, size_t max, uint64_t *ret_last)
 {
 	size_t n = 0;
 
@@ -59,16 +59,7 @@ size_t trace_copy(uint64_t after, struct trace_record *copies, size_t max)
 		after = last - TRACE_RECORDS;
 	while (records && n < max && after < last)
 		copies[n++] = records[++after % TRACE_RECORDS];
+	*ret_last = last;
 	pthread_mutex_unlock(&lock);
 	return n;
-}
-
-uint64_t trace_last(void)
-{
-	uint64_t sequence;
-
-	pthread_mutex_lock(&lock);
-	sequence = last;
-	pthread_mutex_unlock(&lock);
-	return sequence;
 }

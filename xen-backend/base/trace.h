@@ -50,11 +50,9 @@ extern _Thread_local struct trace_record *trace_current;
 /* Turns tracing on for so many seconds, at most TRACE_MAX_SECONDS; 0 seconds: off.  Returns 0 or
  * -ENOMEM. */
 int trace_start(unsigned seconds);
-/* Copies up to max records with a sequence above after, oldest first.  Returns how many.  Any
- * thread. */
-size_t trace_copy(uint64_t after, struct trace_record *records, size_t max);
-/* Returns the sequence of the last record; 0: there is none. */
-uint64_t trace_last(void);
+/* Copies up to max records with a sequence above after, oldest first.  Returns how many.
+ * *ret_last: the sequence of the last record at this moment; 0: there is none.  Any thread. */
+size_t trace_copy(uint64_t after, struct trace_record *records, size_t max, uint64_t *ret_last);
 
 /* Adds record to the records that are kept.  The request ended now. */
 void trace_keep(struct trace_record *record, const char *device, uint8_t operation, int32_t status);

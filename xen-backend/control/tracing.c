@@ -55,6 +55,7 @@ json_t *tracing_answer(const json_t *request)
 	const json_t *seconds = json_object_get(request, "seconds");
 	const json_t *after = json_object_get(request, "after");
 	struct trace_record *records;
+	uint64_t last;
 	json_t *array;
 	size_t n;
 
@@ -67,10 +68,11 @@ json_t *tracing_answer(const json_t *request)
 		free(records);
 		return json_pack("{s:s}", "error", "out of memory");
 	}
-	n = after ? trace_copy((uint64_t)json_integer_value(after), records, MOST) : 0;
+	n = trace_copy(after ? (uint64_t)json_integer_value(after) : UINT64_MAX, records, MOST,
+		       &last);
 	array = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(array, record_json(&records[i]));
 	free(records);
-	return json_pack("{s:o, s:I}", "records", array, "last", (json_int_t)trace_last());
+	return json_pack("{s:o, s:I}", "records", array, "last", (json_int_t)last);
 }
