@@ -231,7 +231,7 @@ def test_everything_it_can_show(xl_vread, daemon):
         "    a cache of twice the size would have had 2.0 MiB of 9.0 MiB that were read",
         "\n  by RDMA: 3.0 GiB direct, 5.0 MiB bounced\n",
         "\n  by TLS, because readers asked for encryption: 6.0 MiB\n",
-        "\n  unencrypted, with a MAC: 7.0 MiB\n",
+        "\n  unencrypted: 7.0 MiB\n",
         "no answer within 10000 ms\nhost-c           idle          -  ",
         "not authenticated:\n    2 waiting, 1099511627776 hung up, 3 displaced, 1 late, 2 failed\n",
         "refused last:\n    192.0.2.9:5: its certificate",

@@ -17,7 +17,7 @@ from tests.support.daemon import STORAGE, open_block
 from tests.support.failing_calls import VREADD, FailingCalls
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Gone, Refused
-from tests.support.plain_frames import HEAD, MAC, MARK, PLAIN, TRANSPORT, Frames
+from tests.support.plain_frames import BARE, MARK, PLAIN, TRANSPORT, Frames, body_of
 from tests.support.waiting import eventually
 from tools.peers import peer
 
@@ -25,7 +25,8 @@ from tools.peers import peer
 PATIENCE = 2
 STEP = 5  # s of vreadd's time between attempts: a link pauses after each end of its connection
 LENGTH, GENSTAMP = 300_000, 1001
-PROTECTION = {False: {}, True: {"protection": "integrity"}}
+# By the transport of a HELLO: what is in [peer].
+PROTECTION = {1: "privacy", TRANSPORT: "integrity", BARE: "authentication"}
 CONTENT = bytes(range(256)) * (LENGTH // 256) + b"end"
 
 
@@ -60,10 +61,10 @@ def each_call_while(ask, daemon, image, calls):
     return failed
 
 
-def asked(connection, block, content, plain):
+def asked(connection, block, content, transport):
     """Opens a block of the host and reads it, as another host does.  True: all bytes came.
-    plain: in frames."""
-    connection.send(wire.HELLO, 0, wire.hello_body(transports=1 | TRANSPORT if plain else 1))
+    transport: 1, or that of the frames to come."""
+    connection.send(wire.HELLO, 0, wire.hello_body(transports=1 | transport))
     if not connection.until(wire.HELLO):
         return False
     connection.send(wire.OPEN, 1, wire.open_body(POOL, block.id, block.genstamp, [STORAGE]))
@@ -73,8 +74,8 @@ def asked(connection, block, content, plain):
     (handle,) = struct.unpack_from("<I", answer[3])
     connection.send(wire.STAT, 2, struct.pack("<I", handle))
     read = struct.pack("<IIQ", handle, len(content), 0)
-    if plain:
-        return in_frames(connection, read, content)
+    if transport != 1:
+        return in_frames(connection, read, content, transport)
     connection.send(wire.READ, 3, read)
     data = b""
     while message := connection.until(wire.DATA, wire.FAILED):
@@ -89,23 +90,23 @@ def asked(connection, block, content, plain):
     return data == content
 
 
-def in_frames(connection, read, content):
-    """Sends that READ.  True: its bytes came in frames with right MACs."""
-    frames, data = Frames(connection), b""
+def in_frames(connection, read, content, transport):
+    """Sends that READ.  True: its bytes came in frames, with right MACs if they have any."""
+    frames, data = Frames(connection, transport), b""
     connection.send(wire.READ, 3, read, PLAIN)
     while len(data) < len(content):
         (unit,) = (unit for unit in frames.units(1) if unit[0] == MARK)
-        assert frames.is_right(frames.sent, unit)
+        assert transport == BARE or frames.is_right(frames.sent, unit)
         frames.sent += 1
-        data += unit[HEAD + wire.HEADER.size : -MAC]
+        data += body_of(unit)
     assert data == content
     return True
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("plain", [False, True])
-def test_each_call_of_an_answering_host(start_host, authority, image, calls, plain):
-    peers = peer("a", allow_datanodes="dn1", **PROTECTION[plain])
+@pytest.mark.parametrize("transport", PROTECTION)
+def test_each_call_of_an_answering_host(start_host, authority, image, calls, transport):
+    peers = peer("a", allow_datanodes="dn1", protection=PROTECTION[transport])
     daemon, address = start_host(wrapper=calls.wrapper, program=VREADD, peers=peers)
     certificate = authority.certificate("a")
     block = image.blocks[1]
@@ -118,7 +119,7 @@ def test_each_call_of_an_answering_host(start_host, authority, image, calls, pla
                 address, certificate, authority.ca, hello=False, patience=PATIENCE
             ) as connection,
         ):
-            return asked(connection, block, content, plain)
+            return asked(connection, block, content, transport)
 
     failed = each_call_while(ask, daemon, image, calls)
     assert len(failed) >= 20, failed
@@ -129,9 +130,10 @@ def answers(fake, connection):
     who wants them."""
     if not (hello := connection.until(wire.HELLO)):
         return
-    plain = struct.unpack("<IHHII", hello[3])[2] & TRANSPORT
-    connection.send(wire.HELLO, 0, wire.hello_body(transports=plain or 1, credits=32))
-    frames = Frames(connection)
+    offered = struct.unpack("<IHHII", hello[3])[2]
+    transport = next(kind for kind in (BARE, TRANSPORT, 1) if offered & kind)
+    connection.send(wire.HELLO, 0, wire.hello_body(transports=transport, credits=32))
+    frames = Frames(connection, transport)
     while message := connection.receive():
         kind, _, id_, body = message
         if kind == wire.OPEN:
@@ -141,7 +143,7 @@ def answers(fake, connection):
         elif kind == wire.READ:
             _, length, offset = struct.unpack("<IIQ", body)
             data = CONTENT[offset : offset + length]
-            if plain:
+            if transport != 1:
                 frames.send(id_, data)
             else:
                 connection.send(wire.DATA, id_, data)
@@ -150,11 +152,16 @@ def answers(fake, connection):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("plain", [False, True])
-def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls, plain):
+@pytest.mark.parametrize("transport", PROTECTION)
+def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls, transport):
     with fake_peer(answers) as fake:
         extra = authority.host("a", answer_timeout=60_000)
-        extra += peer("b", address=fake.address, storages="dn-there/DS-there", **PROTECTION[plain])
+        extra += peer(
+            "b",
+            address=fake.address,
+            storages="dn-there/DS-there",
+            protection=PROTECTION[transport],
+        )
         daemon = start_daemon(extra=extra, allow="*", wrapper=calls.wrapper, program=VREADD)
 
         def ask():

@@ -3,6 +3,7 @@
 
 frames = Frames(connection)                       # of tests/support/peer_wire.py, on the far side
 frames.send(1, data)                              # a right frame; all that is sent is a DATA
+bare = Frames(connection, BARE)                   # frames without a MAC
 with Relay(address, change) as relay:             # relay.address is the host's, as its peer sees it
     ...                                           # relay.frames: those that passed
 
@@ -21,8 +22,9 @@ from tests.support import peer_wire as wire
 from tests.support.server import Server, shut_down
 
 PLAIN = 2  # flag of READ and DATA
-TRANSPORT = 4
+TRANSPORT, BARE = 4, 8  # transports of a HELLO: frames with a MAC, and without
 MARK, HEAD, MAC = 0xD4, 4, 16
+NO_MAC = 1  # the second byte of a frame
 KEY, LABEL = 16, b"EXPERIMENTAL-vread-frame"
 GET_TAG = 0x10  # EVP_CTRL_AEAD_GET_TAG
 RECORD_HEADER = 5
@@ -59,16 +61,19 @@ def gmac(key, nonce, text):
 
 
 class Frames:
-    def __init__(self, connection):
+    def __init__(self, connection, transport=TRANSPORT):
         self.tls = connection.tls
         self.key = exported_key(self.tls)
+        self.head = bytes([MARK, NO_MAC if transport == BARE else 0, 0, 0])
         self.sent = self.received = self.records = 0
 
-    def frame(self, message, head=bytes([MARK, 0, 0, 0])):
-        """The next frame, with that message."""
+    def frame(self, message, head=None):
+        """The next frame, with that message.  head: its first bytes; a MAC follows as they say."""
+        head = head or self.head
         nonce = struct.pack(">IQ", 0, self.sent)
         self.sent += 1
-        return head + message + gmac(self.key, nonce, head + message)
+        mac = b"" if head[1] == NO_MAC else gmac(self.key, nonce, head + message)
+        return head + message + mac
 
     def send(self, id_, data, flags=PLAIN, **keys):
         self.put(
@@ -120,7 +125,17 @@ def next_unit(receive):
         head = first + receive(RECORD_HEADER - 1)
         return head + receive(int.from_bytes(head[3:], "big"))
     head = first + receive(HEAD - 1 + wire.HEADER.size)
-    return head + receive(int.from_bytes(head[HEAD : HEAD + 4], "little") + MAC)
+    return head + receive(int.from_bytes(head[HEAD : HEAD + 4], "little") + mac_of(head))
+
+
+def mac_of(frame):
+    """How many bytes of MAC the frame has."""
+    return 0 if frame[1] == NO_MAC else MAC
+
+
+def body_of(frame):
+    """The bytes of the DATA in a frame."""
+    return frame[HEAD + wire.HEADER.size : len(frame) - mac_of(frame)]
 
 
 def ask_for_new_keys(tls):

@@ -109,7 +109,8 @@ static void test_peers(void **state)
 					   "storages = dn2/DS-1 dn2/DS-2\nstorages = dn3/DS-3\n"
 					   "datanodes = dn2*\tweb?\nallow-datanodes = dn1\n"
 					   "allow-pools = BP-1\nprotection = integrity\n"
-					   "[peer c]\n[peer d]\nprotection = privacy\n");
+					   "[peer c]\n[peer d]\nprotection = privacy\n"
+					   "[peer e]\nprotection = authentication\n");
 	const struct peer_config *b = &c->peers.peers[0];
 
 	(void)state;
@@ -123,10 +124,11 @@ static void test_peers(void **state)
 	assert_int_equal(c->peers.idle_timeout, 5);
 	assert_int_equal(c->peers.answer_timeout, 700);
 	assert_int_equal(c->peers.transports, MESSAGE_TRANSPORT_RDMA | MESSAGE_TRANSPORT_TLS);
-	assert_int_equal(c->peers.num_peers, 3);
-	assert_true(b->plain);
-	assert_false(c->peers.peers[1].plain); /* by default TLS encrypts */
-	assert_false(c->peers.peers[2].plain);
+	assert_int_equal(c->peers.num_peers, 4);
+	assert_int_equal(b->frames, MESSAGE_TRANSPORT_MAC);
+	assert_int_equal(c->peers.peers[1].frames, 0); /* by default TLS encrypts */
+	assert_int_equal(c->peers.peers[2].frames, 0);
+	assert_int_equal(c->peers.peers[3].frames, MESSAGE_TRANSPORT_FRAMES);
 	assert_string_equal(b->name, "b");
 	assert_string_equal(b->address, "192.0.2.1:7867");
 	assert_string_equal(b->storages, " dn2/DS-1 dn2/DS-2 dn3/DS-3");
@@ -469,7 +471,7 @@ static const struct {
 	{PEERS "streams = 5\n", ":6: [peers] streams: 5: expected a number from 1 to 4\n"},
 	{PEERS "buffers = 7\n", ":6: [peers] buffers: 7: expected a number from 8 to 1024\n"},
 	{PEERS "[peer b]\nprotection = none\n",
-	 ":7: [peer b] protection: none: expected privacy or integrity\n"},
+	 ":7: [peer b] protection: none: expected privacy, integrity or authentication\n"},
 	{PEERS "transports = tcp rdma\n",
 	 ":6: [peers] transports: tcp rdma: expected tcp, rdma or rdma tcp\n"},
 	{"[xen]\nenabled = maybe\nmax-queues = 77\n",

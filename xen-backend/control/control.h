@@ -65,8 +65,8 @@
  *       name, address
  *       state            "idle" | "connecting" | "authenticated" | "up" | "closing" |
  *                        "backing off"
- *       transport        "tls", "plain" (bytes may come unencrypted, with a MAC) or "rdma"; null
- *                        unless up
+ *       transport        "tls", "rdma", "plain" (bytes may come unencrypted, with a MAC) or "bare"
+ *                        (unencrypted, without a MAC); null unless up
  *       requests, bytes, under_way, connects, failures, last_error   of the link
  *       asked            the peer's answers to this host: opens, reads, bytes, errors, open_handles
  *       storages         number of storages known to be on the peer

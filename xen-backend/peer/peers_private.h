@@ -113,7 +113,7 @@ int peer_ask(struct stream *stream, struct peer_pool *pool, struct link_request 
 
 /* ---- streams.c ---- */
 
-/* Makes the peer's links, and sets address and plain of its settings.  0; -EINVAL: the address is
+/* Makes the peer's links, and sets address and frames of its settings.  0; -EINVAL: the address is
  * malformed; -ENOMEM.  After a failure, too, streams_free() must follow. */
 int streams_new(struct peer *peer);
 /* Ends all operations under way. */
@@ -122,11 +122,11 @@ void streams_free(struct peer *peer);
 struct stream *streams_choose(struct peer *peer);
 /* True if it is known that a request would fail now, on any stream. */
 bool streams_are_down(struct peer *peer);
-/* link_stop(), link_set_address() and link_set_plain() for all streams.  An address that is
+/* link_stop(), link_set_address() and link_set_frames() for all streams.  An address that is
  * malformed or empty: the peer cannot be connected to. */
 void streams_stop(struct peer *peer, const void *owner);
 void streams_set_address(struct peer *peer, const char *address);
-void streams_set_plain(struct peer *peer, bool plain);
+void streams_set_frames(struct peer *peer, unsigned frames);
 /* As link_status(), with sums of the numbers, and streams: how many connections are up. */
 void streams_status(struct peer *peer, json_t *o);
 

@@ -73,7 +73,8 @@ static bool is_configured(const struct peers_config *c, const char *name)
 static bool needs_connection(const struct peer_config *was, const struct peer_config *is)
 {
 	return strcmp(was->address, is->address) || strcmp(was->datanodes, is->datanodes) ||
-	       was->plain != is->plain || (is->datanodes[0] && strcmp(was->storages, is->storages));
+	       was->frames != is->frames ||
+	       (is->datanodes[0] && strcmp(was->storages, is->storages));
 }
 
 /* Replaces the peer's settings.  Takes over the strings in *to. */
@@ -87,8 +88,8 @@ static void adopt(struct peer *peer, struct peer_config *to)
 	now->storages = to->storages;
 	now->allow_datanodes = to->allow_datanodes;
 	now->allow_pools = to->allow_pools;
-	now->plain = to->plain;
-	streams_set_plain(peer, to->plain);
+	now->frames = to->frames;
+	streams_set_frames(peer, to->frames);
 	if (strcmp(now->datanodes, to->datanodes))
 		peer_set_datanodes(peer, to->datanodes);
 	else

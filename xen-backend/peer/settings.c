@@ -19,7 +19,7 @@ bool peer_config_copy(struct peer_config *to, const struct peer_config *from)
 		.allow_datanodes = strdup(from->allow_datanodes),
 		.allow_pools = strdup(from->allow_pools),
 		.line = from->line,
-		.plain = from->plain,
+		.frames = from->frames,
 	};
 	if (to->name && to->address && to->storages && to->datanodes && to->allow_datanodes &&
 	    to->allow_pools)
@@ -44,5 +44,5 @@ bool peer_config_same(const struct peer_config *a, const struct peer_config *b)
 	return !strcmp(a->name, b->name) && !strcmp(a->address, b->address) &&
 	       !strcmp(a->storages, b->storages) && !strcmp(a->datanodes, b->datanodes) &&
 	       !strcmp(a->allow_datanodes, b->allow_datanodes) &&
-	       !strcmp(a->allow_pools, b->allow_pools) && a->plain == b->plain;
+	       !strcmp(a->allow_pools, b->allow_pools) && a->frames == b->frames;
 }

@@ -23,7 +23,7 @@ struct peer_config {
 	char *allow_datanodes; /* datanodes that the peer may read here */
 	char *allow_pools;     /* block pools that the peer may read here */
 	unsigned line;         /* line of the section */
-	bool plain;            /* bytes of blocks may come and go unencrypted, with a MAC */
+	unsigned frames;       /* MESSAGE_TRANSPORT_* by which bytes may go unencrypted; 0: none */
 };
 
 struct peers_config {

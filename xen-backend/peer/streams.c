@@ -52,7 +52,7 @@ int streams_new(struct peer *peer)
 		peer->num_streams++;
 		settings.storages = hear_nothing;
 	}
-	streams_set_plain(peer, peer->config.plain);
+	streams_set_frames(peer, peer->config.frames);
 	return 0;
 }
 
@@ -102,10 +102,10 @@ void streams_set_address(struct peer *peer, const char *text)
 		link_set_address(peer->streams[i].link, known ? &address : NULL);
 }
 
-void streams_set_plain(struct peer *peer, bool plain)
+void streams_set_frames(struct peer *peer, unsigned frames)
 {
 	for (unsigned i = 0; i < peer->num_streams; i++)
-		link_set_plain(peer->streams[i].link, plain);
+		link_set_frames(peer->streams[i].link, frames);
 }
 
 /* Adds the numbers in more to those in o. */

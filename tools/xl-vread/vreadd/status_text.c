@@ -437,8 +437,7 @@ static void print_peer(FILE *out, const json_t *peer)
 		fprintf(out, "  by TLS, because readers asked for encryption: %s\n",
 			text_size(text_number(peer, "encrypted"), some));
 	if (text_number(peer, "plain"))
-		fprintf(out, "  unencrypted, with a MAC: %s\n",
-			text_size(text_number(peer, "plain"), some));
+		fprintf(out, "  unencrypted: %s\n", text_size(text_number(peer, "plain"), some));
 	if (error)
 		text_wrap(out, 4, error);
 	print_conflicts(out, json_object_get(peer, "conflicts"));

@@ -84,7 +84,7 @@ const struct config_key config_keys[] = {
 	{SECTION_PEER, "datanodes", value_patterns, IN_PEER(datanodes), 0, 0, false},
 	{SECTION_PEER, "allow-datanodes", value_names, IN_PEER(allow_datanodes), 0, 0, false},
 	{SECTION_PEER, "allow-pools", value_names, IN_PEER(allow_pools), 0, 0, false},
-	{SECTION_PEER, "protection", value_protection, IN_PEER(plain), 0, 0, false},
+	{SECTION_PEER, "protection", value_protection, IN_PEER(frames), 0, 0, false},
 	{SECTION_IVSHMEM, "socket", value_socket, IN_IVSHMEM(socket), 1, 0, false},
 	{SECTION_IVSHMEM, "mode", value_mode, IN_IVSHMEM(mode), 0, 0, false},
 	{SECTION_IVSHMEM, "memory", value_memory, IN_IVSHMEM(memory), 1, 256, false},

@@ -54,13 +54,23 @@ const char *value_transports(const char *value, void *field, const struct config
 /* The names are those of Hadoop's dfs.data.transfer.protection. */
 const char *value_protection(const char *value, void *field, const struct config_key *k)
 {
-	bool plain = strcmp(value, "integrity") == 0;
+	static const struct {
+		const char *text;
+		unsigned frames;
+	} known[] = {
+		{"privacy", 0},
+		{"integrity", MESSAGE_TRANSPORT_MAC},
+		{"authentication", MESSAGE_TRANSPORT_MAC | MESSAGE_TRANSPORT_BARE},
+	};
 
 	(void)k;
-	if (!plain && strcmp(value, "privacy") != 0)
-		return "privacy or integrity";
-	*(bool *)field = plain;
-	return NULL;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(value, known[i].text) == 0) {
+			*(unsigned *)field = known[i].frames;
+			return NULL;
+		}
+	}
+	return "privacy, integrity or authentication";
 }
 
 /* The key's min and max are in MiB. */

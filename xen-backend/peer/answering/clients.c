@@ -84,7 +84,7 @@ int peer_server_set_client(struct peer_server *s, size_t peer, const struct peer
 	}
 	if (!r) {
 		set_source(s->clients[peer], config->address);
-		atomic_store(&s->clients[peer]->plain, config->plain);
+		atomic_store(&s->clients[peer]->frames, config->frames);
 	}
 	wake_receiver(s);
 	return r;
@@ -97,7 +97,7 @@ void peer_server_remove_client(struct peer_server *s, size_t peer)
 	struct policy *nothing = policy_new(POLICY_CLIENT, NULL, NULL, &error);
 
 	atomic_store(&c->removed, true);
-	atomic_store(&c->plain, false);
+	atomic_store(&c->frames, 0);
 	atomic_store(&c->source, 0);
 	if (nothing)
 		policy_replace(c->policy, nothing);

@@ -24,12 +24,12 @@ static unsigned choose_transport(const struct conn *c, unsigned asked)
 
 	if (s->rdma && (asked & MESSAGE_TRANSPORT_RDMA))
 		return MESSAGE_TRANSPORT_RDMA;
-	asked &= s->config->transports | MESSAGE_TRANSPORT_PLAIN;
+	asked &= s->config->transports | atomic_load(&c->client->frames);
 	if (!(asked & MESSAGE_TRANSPORT_TLS))
 		return 0;
-	return (asked & MESSAGE_TRANSPORT_PLAIN) && atomic_load(&c->client->plain)
-		       ? MESSAGE_TRANSPORT_PLAIN
-		       : MESSAGE_TRANSPORT_TLS;
+	if (asked & MESSAGE_TRANSPORT_BARE)
+		return MESSAGE_TRANSPORT_BARE;
+	return asked & MESSAGE_TRANSPORT_MAC ? MESSAGE_TRANSPORT_MAC : MESSAGE_TRANSPORT_TLS;
 }
 
 /* From here on the peer may dial.  The HELLO, which is sent next, tells the peer so.  The new
@@ -64,10 +64,10 @@ static int take_hello(struct conn *c, const struct message_header *h, const uint
 		return -EPROTO;
 	c->greeted = true;
 	m.transports = (uint16_t)choose_transport(c, asked.transports);
-	c->by_frames = m.transports == MESSAGE_TRANSPORT_PLAIN;
+	c->frames = m.transports & MESSAGE_TRANSPORT_FRAMES;
 	r = m.transports == MESSAGE_TRANSPORT_RDMA ? await_rdma(c) : 0;
-	if (c->by_frames)
-		r = stream_use_frames(c->transport);
+	if (c->frames)
+		r = stream_use_frames(c->transport, c->frames);
 	if (!r)
 		r = transport_send_copy(c->transport, message, message_put_hello(message, &m));
 	/* If the hosts have no transport or version in common, the HELLO says so, and the peer
@@ -88,7 +88,7 @@ static int take_request_message(struct conn *c, const struct message_header *h, 
 	struct answer_request *r;
 	int error;
 
-	if ((h->flags & MESSAGE_PLAIN) && !c->by_frames)
+	if ((h->flags & MESSAGE_PLAIN) && !c->frames)
 		return -EPROTO;
 	r = answer_request_new(h, body, &error);
 	if (!r)

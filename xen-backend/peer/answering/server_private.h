@@ -50,9 +50,9 @@ struct tls;
 /* A [peer] of the configuration, as one who asks. */
 struct client {
 	char *name;
-	struct policy *policy; /* this pointer never changes; the rights in the policy may */
-	_Atomic bool removed;  /* it is not configured any more */
-	_Atomic bool plain;    /* it may get bytes in frames */
+	struct policy *policy;   /* this pointer never changes; the rights in the policy may */
+	_Atomic bool removed;    /* it is not configured any more */
+	_Atomic unsigned frames; /* MESSAGE_TRANSPORT_* by which it may get bytes unencrypted */
 	/* address_source() of its configured address; 0: it has none */
 	_Atomic uint64_t source;
 	struct counters counters;
@@ -71,7 +71,7 @@ struct conn {
 	bool expected;   /* it comes from the address of a [peer] section */
 	bool spoke;      /* it has sent something */
 	bool greeted;    /* the thread's: a HELLO has arrived; there may be no second one */
-	bool by_frames;  /* the thread's: both hosts have agreed to frames */
+	unsigned frames; /* the MESSAGE_TRANSPORT_* with frames that both agreed to, or 0 */
 	bool have_hello; /* the thread sets it with the server's lock */
 	/* the thread's: the storages have changed since the peer was told of them */
 	bool announce_due;

@@ -90,7 +90,7 @@ static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 	bool more = false, is_short;
 
 	/* The configuration may have changed since the READ arrived, or since its last piece. */
-	r->plain = r->plain && atomic_load(&c->client->plain);
+	r->plain = r->plain && (atomic_load(&c->client->frames) & c->frames);
 	if (piece_make_ready(p))
 		o = answer_request(&client, r, p->buffer, &more);
 	is_short = o && o != p->buffer;

@@ -41,12 +41,14 @@ static int take_hello(struct link *l, const struct message_header *h, const uint
 	l->have_hello = true;
 	if (m.transports == MESSAGE_TRANSPORT_RDMA && link_use_rdma(l, m.credits))
 		return -ENOTCONN;
-	l->by_frames = m.transports == MESSAGE_TRANSPORT_PLAIN;
-	if (l->by_frames && stream_use_frames(l->transport))
+	l->by_frames = m.transports & MESSAGE_TRANSPORT_FRAMES;
+	if (l->by_frames && stream_use_frames(l->transport, m.transports))
 		return link_failed(l, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&l->lock);
 	l->state = LINK_UP;
-	l->transport_name = l->by_frames ? "plain" : l->transport->ops->name;
+	l->transport_name = m.transports == MESSAGE_TRANSPORT_BARE  ? "bare"
+			    : m.transports == MESSAGE_TRANSPORT_MAC ? "plain"
+								    : l->transport->ops->name;
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }

@@ -27,12 +27,12 @@ unsigned link_usable_transports(struct link *l)
 {
 	unsigned usable =
 		l->settings.transports & ~(l->settings.rdma ? 0U : MESSAGE_TRANSPORT_RDMA);
-	bool plain;
+	unsigned frames;
 
 	pthread_mutex_lock(&l->lock);
-	plain = l->plain;
+	frames = l->frames;
 	pthread_mutex_unlock(&l->lock);
-	return usable | (plain && (usable & MESSAGE_TRANSPORT_TLS) ? MESSAGE_TRANSPORT_PLAIN : 0U);
+	return usable | (usable & MESSAGE_TRANSPORT_TLS ? frames : 0U);
 }
 
 static struct rdma_choice choose(const struct link *l)

@@ -109,7 +109,7 @@ int link_open_connection(struct link *l, uint64_t deadline)
 	tls = tls_new(l->settings.tls, fd, l->settings.name);
 	if (!tls)
 		return link_failed(l, -ENOMEM, "out of memory");
-	if ((l->asked_transports & MESSAGE_TRANSPORT_PLAIN) && !tls_expect_frames(tls)) {
+	if ((l->asked_transports & MESSAGE_TRANSPORT_FRAMES) && !tls_expect_frames(tls)) {
 		tls_free(tls);
 		return link_failed(l, -ENOMEM, "out of memory");
 	}

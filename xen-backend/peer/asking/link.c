@@ -149,10 +149,10 @@ void link_set_address(struct link *l, const struct address *address)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void link_set_plain(struct link *l, bool plain)
+void link_set_frames(struct link *l, unsigned frames)
 {
 	pthread_mutex_lock(&l->lock);
-	l->plain = plain;
+	l->frames = frames;
 	pthread_mutex_unlock(&l->lock);
 }
 

@@ -97,8 +97,8 @@ void link_stop(struct link *l, const void *owner);
  * present connection ends, and all requests under way on it end with -ENOTCONN.  Queued requests
  * with epoch 0 go to the new address. */
 void link_set_address(struct link *l, const struct address *address);
-/* Sets whether bytes may come in frames (peer_config.plain).  Counts for the next connection. */
-void link_set_plain(struct link *l, bool plain);
+/* Sets in which frames bytes may come (peer_config.frames).  Counts for the next connection. */
+void link_set_frames(struct link *l, unsigned frames);
 /* Connects if the link is not connected, so that the peer announces its storages. */
 void link_wake(struct link *l);
 

@@ -57,8 +57,8 @@ struct link {
 	bool stopping;
 	bool have_address;
 	struct address address;
-	bool moved; /* the connection is to an old address of the peer */
-	bool plain; /* frames may be offered on the next connection */
+	bool moved;      /* the connection is to an old address of the peer */
+	unsigned frames; /* MESSAGE_TRANSPORT_* that may be offered on the next connection */
 	pthread_t thread;
 	int wake; /* eventfd, while the thread takes requests; else -1 */
 	uint64_t epoch;

@@ -18,7 +18,7 @@
  *   READ      u32 handle, u32 length, u64 offset; flag PLAIN: the bytes may come unencrypted
  *   DATA      the bytes; flag MORE: another DATA with the same id follows.  The CRC32C of a DATA
  *             without MORE is that of all bytes of the READ, as the answerer verified them.  Flag
- *             PLAIN: in a frame, unencrypted with a MAC (plain.h); only after a READ with PLAIN
+ *             PLAIN: unencrypted, in a frame (plain.h); only after a READ with PLAIN
  *   STAT      u32 handle
  *   STATED    as OPENED
  *   CLOSE     u32 handle; has no answer
@@ -29,8 +29,8 @@
  * be without an answer; the answerer sets them.  A CANCEL has no answer of its own: the request is
  * still answered once, either by FAILED at once or by an answer that is already on its way.
  *
- * The flag PLAIN is used only if the answerer's HELLO has the transport PLAIN, which the asker has
- * offered.  The answerer may still answer by TLS.
+ * The flag PLAIN is used only if the answerer's HELLO has one of the transports with frames, which
+ * the asker has offered.  The answerer may still answer by TLS.
  *
  * An asker sends one HELLO, and at most one CANCEL for each request.  More end the connection.
  *
@@ -80,7 +80,9 @@ enum message_type {
 /* HELLO's transports: the asker sends all that it can use, the answerer sends the one to use. */
 #define MESSAGE_TRANSPORT_TLS 1U
 #define MESSAGE_TRANSPORT_RDMA 2U
-#define MESSAGE_TRANSPORT_PLAIN 4U /* TLS, and DATA in frames */
+#define MESSAGE_TRANSPORT_MAC 4U  /* TLS, and DATA in frames with a MAC */
+#define MESSAGE_TRANSPORT_BARE 8U /* TLS, and DATA in frames without a MAC */
+#define MESSAGE_TRANSPORT_FRAMES (MESSAGE_TRANSPORT_MAC | MESSAGE_TRANSPORT_BARE)
 
 struct message_header {
 	uint32_t length;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * plain.c - sends and receives DATA with a MAC, unencrypted.
+ * plain.c - sends and receives DATA unencrypted, with a MAC or without.
  *
  * Called by stream.c (plain.h).
  *
- * A GMAC is what AES-GCM makes of data that is only authenticated.
+ * A GMAC is what AES-GCM makes of data that is only authenticated.  Without a MAC the functions
+ * about it do nothing.
  */
 #include "peer/wire/plain.h"
 
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -24,16 +24,16 @@
 /* Bytes are received in pieces, which stay in the cache until they are at their place. */
 #define PIECE (128U << 10)
 
-static const uint8_t head[PLAIN_HEAD] = {PLAIN_MARK};
-
 /* One direction. */
 struct mac {
-	EVP_CIPHER_CTX *ctx;
-	uint64_t frames; /* so many were begun */
+	EVP_CIPHER_CTX *ctx; /* NULL: there is no MAC */
+	uint64_t frames;     /* so many were begun */
 };
 
 struct plain_frames {
 	struct tls *tls;
+	uint8_t head[PLAIN_HEAD];
+	size_t mac_length;
 	struct mac out, in;
 	bool sending;
 	uint8_t mac_sent[PLAIN_MAC];
@@ -55,7 +55,7 @@ static bool mac_add(struct mac *m, const void *bytes, size_t length)
 {
 	int n;
 
-	return EVP_EncryptUpdate(m->ctx, NULL, &n, bytes, (int)length) == 1;
+	return !m->ctx || EVP_EncryptUpdate(m->ctx, NULL, &n, bytes, (int)length) == 1;
 }
 
 static bool mac_begin(struct mac *m, const uint8_t *first)
@@ -64,8 +64,8 @@ static bool mac_begin(struct mac *m, const uint8_t *first)
 	uint64_t number = htobe64(m->frames++);
 
 	memcpy(nonce + NONCE - sizeof(number), &number, sizeof(number));
-	return EVP_EncryptInit_ex(m->ctx, NULL, NULL, NULL, nonce) == 1 &&
-	       mac_add(m, first, PLAIN_HEAD);
+	return !m->ctx || (EVP_EncryptInit_ex(m->ctx, NULL, NULL, NULL, nonce) == 1 &&
+			   mac_add(m, first, PLAIN_HEAD));
 }
 
 static bool mac_end(struct mac *m, uint8_t ret[PLAIN_MAC])
@@ -73,23 +73,31 @@ static bool mac_end(struct mac *m, uint8_t ret[PLAIN_MAC])
 	uint8_t none[EVP_MAX_BLOCK_LENGTH];
 	int n;
 
-	return EVP_EncryptFinal_ex(m->ctx, none, &n) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(m->ctx, EVP_CTRL_AEAD_GET_TAG, PLAIN_MAC, ret) == 1;
+	return !m->ctx || (EVP_EncryptFinal_ex(m->ctx, none, &n) == 1 &&
+			   EVP_CIPHER_CTX_ctrl(m->ctx, EVP_CTRL_AEAD_GET_TAG, PLAIN_MAC, ret) == 1);
 }
 
-struct plain_frames *plain_new(struct tls *tls)
+static bool make_macs(struct plain_frames *f)
+{
+	uint8_t key[KEY];
+	bool made = tls_export(f->tls, PLAIN_KEY_LABEL, key, sizeof(key)) == 0 &&
+		    mac_new(&f->out, key) && mac_new(&f->in, key);
+
+	OPENSSL_cleanse(key, sizeof(key));
+	f->mac_length = PLAIN_MAC;
+	return made;
+}
+
+struct plain_frames *plain_new(struct tls *tls, bool with_mac)
 {
 	struct plain_frames *f = calloc(1, sizeof(*f));
-	uint8_t key[KEY];
-	bool made;
 
 	if (!f)
 		return NULL;
 	f->tls = tls;
-	made = tls_export(tls, PLAIN_KEY_LABEL, key, sizeof(key)) == 0 && mac_new(&f->out, key) &&
-	       mac_new(&f->in, key);
-	OPENSSL_cleanse(key, sizeof(key));
-	if (made)
+	f->head[0] = PLAIN_MARK;
+	f->head[1] = with_mac ? 0 : PLAIN_NO_MAC;
+	if (!with_mac || make_macs(f))
 		return f;
 	plain_free(f);
 	return NULL;
@@ -125,7 +133,7 @@ static int begin_frame(struct plain_frames *f, const uint8_t *message, size_t le
 	if (r || f->sending)
 		return r;
 	f->sending = true;
-	return mac_begin(&f->out, head) && mac_add(&f->out, message, length) &&
+	return mac_begin(&f->out, f->head) && mac_add(&f->out, message, length) &&
 			       mac_end(&f->out, f->mac_sent)
 		       ? 0
 		       : -EIO;
@@ -133,14 +141,14 @@ static int begin_frame(struct plain_frames *f, const uint8_t *message, size_t le
 
 int plain_send(struct plain_frames *f, const uint8_t *message, size_t length, size_t *sent)
 {
-	size_t whole = PLAIN_HEAD + length + PLAIN_MAC;
+	size_t whole = PLAIN_HEAD + length + f->mac_length;
 	int r = begin_frame(f, message, length);
 
 	while (!r && *sent < whole) {
 		struct iovec parts[] = {
-			{(void *)head, PLAIN_HEAD},
+			{f->head, PLAIN_HEAD},
 			{(void *)message, length},
-			{f->mac_sent, PLAIN_MAC},
+			{f->mac_sent, f->mac_length},
 		};
 		ssize_t n;
 
@@ -179,16 +187,19 @@ int plain_take_header(struct plain_frames *f, uint8_t raw[MESSAGE_HEADER])
 
 	if (r)
 		return r;
-	if (memcmp(f->arrived, head, PLAIN_HEAD))
-		return -EBADMSG;
+	if (memcmp(f->arrived, f->head, PLAIN_HEAD))
+		return -EPROTO;
 	memcpy(raw, f->arrived + PLAIN_HEAD, MESSAGE_HEADER);
 	return mac_begin(&f->in, f->arrived) && mac_add(&f->in, raw, MESSAGE_HEADER) ? 0 : -EIO;
 }
 
 ssize_t plain_take_bytes(struct plain_frames *f, uint8_t *at, size_t length)
 {
-	ssize_t n = tls_take(f->tls, f->piece, length < PIECE ? length : PIECE);
+	ssize_t n;
 
+	if (at && !f->in.ctx)
+		return tls_take(f->tls, at, length);
+	n = tls_take(f->tls, f->piece, length < PIECE ? length : PIECE);
 	if (n < 0)
 		return n;
 	if (!mac_add(&f->in, f->piece, (size_t)n))
@@ -198,16 +209,16 @@ ssize_t plain_take_bytes(struct plain_frames *f, uint8_t *at, size_t length)
 	return n;
 }
 
-int plain_take_mac(struct plain_frames *f)
+int plain_take_end(struct plain_frames *f)
 {
 	uint8_t right[PLAIN_MAC];
-	int r = collect(f, PLAIN_MAC);
+	int r = collect(f, f->mac_length);
 
 	if (r)
 		return r;
 	if (!mac_end(&f->in, right))
 		return -EIO;
-	if (CRYPTO_memcmp(right, f->arrived, PLAIN_MAC))
+	if (CRYPTO_memcmp(right, f->arrived, f->mac_length))
 		return -EBADMSG;
 	tls_take_end(f->tls);
 	return 0;

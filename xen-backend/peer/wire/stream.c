@@ -183,9 +183,16 @@ static int receive_by_tls(struct stream *s)
 
 static int frame_failed(struct stream *s, int error)
 {
-	if (error == -EAGAIN)
+	switch (error) {
+	case -EAGAIN:
 		return error;
-	return failed(s, error, error == -EBADMSG ? "a frame with a wrong MAC" : tls_error(s->tls));
+	case -EPROTO:
+		return failed(s, error, "a malformed frame");
+	case -EBADMSG:
+		return failed(s, error, "a frame with a wrong MAC");
+	default:
+		return failed(s, error, tls_error(s->tls));
+	}
 }
 
 static int receive_frame(struct stream *s)
@@ -202,7 +209,7 @@ static int receive_frame(struct stream *s)
 	}
 	left = s->header.length - s->got;
 	n = left ? plain_take_bytes(s->frames, s->place ? s->place + s->got : NULL, left)
-		 : plain_take_mac(s->frames);
+		 : plain_take_end(s->frames);
 	if (n < 0)
 		return frame_failed(s, (int)n);
 	s->got += (size_t)n;
@@ -300,10 +307,10 @@ struct transport *stream_new(struct tls *tls, const struct transport_user *user,
 	return &s->transport;
 }
 
-int stream_use_frames(struct transport *t)
+int stream_use_frames(struct transport *t, unsigned kind)
 {
 	struct stream *s = stream_of(t);
 
-	s->frames = plain_new(s->tls);
+	s->frames = plain_new(s->tls, kind == MESSAGE_TRANSPORT_MAC);
 	return s->frames ? 0 : -ENOMEM;
 }

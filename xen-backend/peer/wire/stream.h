@@ -12,7 +12,8 @@
 
 /* Takes over tls.  NULL: out of memory; then tls is still the caller's. */
 struct transport *stream_new(struct tls *tls, const struct transport_user *user, void *ctx);
-/* From now on DATA may go, and come, in frames.  t: of stream_new().  0 or -ENOMEM. */
-int stream_use_frames(struct transport *t);
+/* From now on DATA may go, and come, in frames.  t: of stream_new().  kind: MESSAGE_TRANSPORT_MAC
+ * or MESSAGE_TRANSPORT_BARE.  0 or -ENOMEM. */
+int stream_use_frames(struct transport *t, unsigned kind);
 
 #endif
