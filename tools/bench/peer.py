@@ -8,6 +8,7 @@ these rows, one right after the other and with warm page caches:
     raw.tls         bytes of memory over one TLS 1.3 connection of the same cipher (tlsstream)
     raw.plain       bytes of memory over one TCP connection (blockstream)
     peer.tls.seq    vreadbench reads the file's blocks at the near vreadd; both started anew
+    peer.bare.seq   the same, and both have `protection = authentication`: no encryption
     peer.plain.seq  the same, and both have `protection = integrity`: a MAC, no encryption
     raw.tls.2       two connections at a time, half of the bytes each
     peer.tls.2      two vreadbench at a time, half of the blocks each, by two connections
@@ -54,15 +55,17 @@ RAW_TLS_2, PEER_TLS_2 = "raw.tls.2", "peer.tls.2"
 # Row: what the near vreadd's status calls the way of the bytes, and lines of both [peer] sections.
 PEER = {
     "peer.tls.seq": ("tls", {}),
+    "peer.bare.seq": ("bare", {"protection": "authentication"}),
     "peer.plain.seq": ("plain", {"protection": "integrity"}),
 }
 NAMES = (RAW_TLS, RAW_PLAIN, *PEER, RAW_TLS_2, PEER_TLS_2, HDFS)
 TARGETS = (
     Target("peer.tls.seq", RAW_TLS, 0.95),
-    Target("peer.plain.seq", RAW_PLAIN, 0.8),
-    Target("peer.plain.seq", HDFS, 1.5),
-    Target("peer.plain.seq", HDFS, at_most=0.6, cpu=True),
+    Target("peer.bare.seq", RAW_PLAIN, 0.8),
+    Target("peer.bare.seq", HDFS, 1.5),
+    Target("peer.bare.seq", HDFS, at_most=0.6, cpu=True),
     Target(PEER_TLS_2, "peer.tls.seq", 1.7),
+    Ratio("peer.plain.seq", HDFS),
     Ratio(RAW_TLS_2, RAW_TLS),
     Ratio(PEER_TLS_2, RAW_TLS_2),
 )
@@ -214,7 +217,7 @@ class _Bench(Scaffold):
             now = _link(near)
         self.connections[name] = max(self.connections.get(name, 0), now["streams"])
         moved = {key: now[key] - link[key] for key in ("bytes", "plain")}
-        plain = self._size if way == "plain" else 0
+        plain = 0 if way == "tls" else self._size
         if now["transport"] != way or moved != {"bytes": self._size, "plain": plain}:
             raise BenchError(f"{name}: {moved} of {self._size} by {now['transport']}")
         self._add(name, measured)
