@@ -309,9 +309,10 @@
  *   stands for the replica's own length at the time of OPEN.
  *   u.open.user is for the backend's log only: the guest's kernel says it, and no
  *   right depends on it.
- *   With VREAD_OPEN_ENCRYPT bytes of another host come encrypted (TLS).  If the
- *   backend has no way to encrypt them, no other host is asked.  A backend that
- *   does not know a flag answers EINVAL.
+ *   With VREAD_OPEN_ENCRYPT bytes of another host come encrypted (TLS); with
+ *   VREAD_OPEN_MAC they come encrypted or with a MAC.  If the backend has no way
+ *   to do so, no other host is asked.  A backend that does not know a flag
+ *   answers EINVAL.
  *   An OPEN in the pool VREAD_NO_POOL asks for a sign of life.  The answer is
  *   ENODEV, which is no error then.
  *
@@ -393,6 +394,7 @@
 
 /* flags of struct vread_open_data, of an OPEN */
 #define VREAD_OPEN_ENCRYPT 0x1U /* no byte of the block leaves a host in clear text */
+#define VREAD_OPEN_MAC 0x2U     /* nobody may change bytes between hosts unnoticed */
 
 /* flags of an OPEN or STAT response */
 #define VREAD_BLOCK_FINALIZED 0x1U /* the replica is not under construction */

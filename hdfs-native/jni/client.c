@@ -74,7 +74,7 @@ METHOD(jint, ping)(JNIEnv *env, jclass class, jlong v)
 
 METHOD(jlong, open)
 (JNIEnv *env, jclass class, jlong v, jbyteArray pool_id, jlong block_id, jlong generation_stamp,
- jlong visible_length, jobjectArray storage_ids, jbyteArray token, jboolean encrypt)
+ jlong visible_length, jobjectArray storage_ids, jbyteArray token, jint protect)
 {
 	struct vread_file *f;
 	struct jni_block b;
@@ -87,7 +87,7 @@ METHOD(jlong, open)
 	if (r)
 		return r;
 	b.block.visible_length = (uint64_t)visible_length;
-	b.block.encrypt = encrypt ? 1 : 0;
+	b.block.protect = (unsigned)protect;
 	r = vread_open(connection(v), &b.block, &f);
 	jni_block_free(&b);
 	return r ?: (jlong)(uintptr_t)f;

@@ -32,6 +32,13 @@ static int put_storage(struct writer *w, const char *id)
 	return put(w, &prefix, 1) ?: put(w, id, length);
 }
 
+static uint16_t flags_of(unsigned protect)
+{
+	if (protect == VREAD_PROTECT_ENCRYPT)
+		return VREAD_OPEN_ENCRYPT;
+	return protect == VREAD_PROTECT_MAC ? VREAD_OPEN_MAC : 0;
+}
+
 int open_data_encode(const struct vread_block *block, uint8_t dst[VREAD_MAX_OPEN_DATA])
 {
 	size_t pool_length = block->pool_id ? strnlen(block->pool_id, VREAD_MAX_POOL_ID + 1) : 0;
@@ -39,7 +46,7 @@ int open_data_encode(const struct vread_block *block, uint8_t dst[VREAD_MAX_OPEN
 		.pool_id_length = (uint16_t)pool_length,
 		.num_storages = (uint16_t)block->num_storage_ids,
 		.token_length = (uint16_t)block->token_length,
-		.flags = block->encrypt ? VREAD_OPEN_ENCRYPT : 0,
+		.flags = flags_of(block->protect),
 	};
 	struct writer w = {.dst = dst};
 	int r;
@@ -47,7 +54,7 @@ int open_data_encode(const struct vread_block *block, uint8_t dst[VREAD_MAX_OPEN
 	if (!pool_length || pool_length > VREAD_MAX_POOL_ID)
 		return -EINVAL;
 	if (block->num_storage_ids > VREAD_MAX_STORAGES || block->token_length > VREAD_MAX_TOKEN ||
-	    block->encrypt > 1)
+	    block->protect > VREAD_PROTECT_MAC)
 		return -EINVAL;
 	if ((block->num_storage_ids && !block->storage_ids) ||
 	    (block->token_length && !block->token))

@@ -88,10 +88,14 @@ struct vread_block {
 	size_t num_storage_ids;         /* 0 .. 64; 0: any storage, storage_ids may be NULL */
 	const void *token;              /* block token, as Hadoop's Token.write() writes it */
 	size_t token_length;            /* 0 .. 8192 bytes; 0: none, token may be NULL */
-	/* 1: bytes of another host must come encrypted (TLS); then no other host is asked if the
-	 * backend uses RDMA only.  -EINVAL: the backend is too old to know.  0 to publish. */
-	unsigned encrypt;
+	/* VREAD_PROTECT_*: how bytes of another host must be protected on their way; 0: as the
+	 * hosts have agreed.  If not 0, no other host is asked if the backend uses RDMA only.
+	 * -EINVAL: the backend is too old to know.  0 to publish. */
+	unsigned protect;
 };
+
+#define VREAD_PROTECT_ENCRYPT 1u /* encrypted (TLS) */
+#define VREAD_PROTECT_MAC 2u     /* encrypted, or with a MAC: nobody can change them unnoticed */
 
 /* Flags of struct vread_stat. */
 #define VREAD_FINALIZED 0x1u /* the replica is not under construction */

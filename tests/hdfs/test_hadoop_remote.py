@@ -121,13 +121,17 @@ def test_a_file_of_another_host(hosts, way):
     assert there_in(here)["encrypted"] == 0, "the NameNode wants no encryption"
 
 
-def test_a_client_that_must_encrypt(hosts, tmp_path):
-    """The client is configured to encrypt: all bytes of the other host must come by TLS."""
+@pytest.mark.parametrize(
+    "properties",
+    [{"dfs.encrypt.data.transfer": "true"}, {"dfs.data.transfer.protection": "integrity"}],
+)
+def test_a_client_that_must_protect(hosts, tmp_path, properties):
+    """The client is configured to encrypt, or to have MACs: all bytes of the other host must come
+    by TLS, since the hosts have agreed to no frames with a MAC."""
     cluster, here, _, client, _ = hosts
     file = {"file": "/encrypt", "on": [THERE], "size": BLOCK_SIZE}
     client.do("write", **file)
-    properties = vread_properties(here.endpoint, **PATIENCE)
-    properties["dfs.encrypt.data.transfer"] = "true"
+    properties = vread_properties(here.endpoint, **PATIENCE) | properties
     before = there_in(here)
     with HadoopClient(cluster, properties, tmp_path / "client.log") as encrypting:
         served(encrypting.do("read", **file))

@@ -65,7 +65,7 @@ class Block(Structure):
         ("num_storage_ids", c_size_t),
         ("token", c_char_p),
         ("token_length", c_size_t),
-        ("encrypt", c_uint),
+        ("protect", c_uint),
     ]
 
 

@@ -10,6 +10,7 @@
  *   policy DATANODES|* POOLS|*                        ("-" for none, commas between names)
  *   open TAG POOL ID GENSTAMP VISIBLE [STORAGE ...]   -> TAG ok HANDLE LENGTH GENSTAMP FLAGS
  *   encrypted TAG POOL ...    as open; the bytes must come encrypted
+ *   mac TAG POOL ...          as open; the bytes must come encrypted or with a MAC
  *   read TAG HANDLE OFFSET PLACE LENGTH               -> TAG ok N CRC32C
  *   stat TAG HANDLE                                   -> TAG ok LENGTH GENSTAMP FLAGS
  *   close HANDLE
@@ -171,6 +172,7 @@ static void do_open(char **word, unsigned n)
 	char *tag = begin(word[1]);
 
 	name.encrypt = word[0][0] == 'e';
+	name.mac = word[0][0] == 'm';
 	begun(tag, peer_open(peers, guests[current], policy, &name, on_open, tag));
 }
 
@@ -300,7 +302,8 @@ static void run(char *line)
 
 	if (n == 3 && !strcmp(word[0], "policy"))
 		set_policy(word[1], word[2]);
-	else if (n >= 6 && (!strcmp(word[0], "open") || !strcmp(word[0], "encrypted")))
+	else if (n >= 6 && (!strcmp(word[0], "open") || !strcmp(word[0], "encrypted") ||
+			    !strcmp(word[0], "mac")))
 		do_open(word, n);
 	else if (n == 6 && h && !strcmp(word[0], "read"))
 		do_read(word, h);

@@ -141,6 +141,19 @@ def test_a_reader_that_wants_encryption_gets_it(start_both, image, host_peers, k
     assert status["plain"] == len(image.contents[other.id])
 
 
+@BOTH_KINDS
+def test_a_reader_that_wants_a_mac_gets_it(start_both, image, host_peers, keys, way):
+    """As where dfs.data.transfer.protection is integrity: frames with a MAC are enough for it, and
+    instead of those without one its blocks go by TLS."""
+    _, asker, relay = start_both(host_peers, keys)
+    block = image.blocks[0]
+    length = len(image.contents[block.id])
+    assert read_all(asker, block, verb="mac") == image.contents[block.id]
+    by_tls = {"plain": 0, "bare": length}[way]
+    assert (seen(asker)["encrypted"], seen(asker)["plain"]) == (by_tls, length - by_tls)
+    assert bool(relay.frames) == (way == "plain")
+
+
 @pytest.mark.parametrize(
     ("host_peers", "keys", "after"),
     [

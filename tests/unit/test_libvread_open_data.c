@@ -38,13 +38,18 @@ static void test_every_part(void **state)
 	assert_memory_equal(out, expected, sizeof(expected) - 1);
 }
 
-static void test_encrypt_is_a_flag(void **state)
+static void test_protection_is_a_flag(void **state)
 {
-	const struct vread_block block = {.pool_id = "B", .encrypt = 1};
+	const struct vread_block encrypted = {.pool_id = "B", .protect = VREAD_PROTECT_ENCRYPT};
+	const struct vread_block mac = {.pool_id = "B", .protect = VREAD_PROTECT_MAC};
+	const struct vread_block unknown = {.pool_id = "B", .protect = 3};
 
 	(void)state;
-	assert_int_equal(open_data_encode(&block, out), 9);
+	assert_int_equal(open_data_encode(&encrypted, out), 9);
 	assert_memory_equal(out, "\1\0\0\0\0\0\1\0B", 9);
+	assert_int_equal(open_data_encode(&mac, out), 9);
+	assert_memory_equal(out, "\1\0\0\0\0\0\2\0B", 9);
+	assert_int_equal(open_data_encode(&unknown, out), -EINVAL);
 }
 
 static void test_pool_alone(void **state)
@@ -114,7 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_part),
 		cmocka_unit_test(test_pool_alone),
-		cmocka_unit_test(test_encrypt_is_a_flag),
+		cmocka_unit_test(test_protection_is_a_flag),
 		cmocka_unit_test(test_refuses_bad_parts),
 		cmocka_unit_test(test_refuses_too_much_together),
 	};

@@ -109,7 +109,7 @@ int reader_open(struct vread *v, const struct block_spec *spec, bool encrypt,
 		.visible_length = spec->length,
 		.storage_ids = &storage,
 		.num_storage_ids = *storage ? 1 : 0,
-		.encrypt = encrypt,
+		.protect = encrypt ? VREAD_PROTECT_ENCRYPT : 0,
 	};
 
 	return vread_open(v, &block, ret);

@@ -39,7 +39,7 @@ int reader_arguments(struct reader_options *o, int argc, char **argv);
 /* Connects with at least `least` bytes of pool, and sets library.pool_bytes to what there is.  0,
  * or an exit code after printing why not. */
 int reader_connect(struct reader_options *o, size_t least, struct vread **ret);
-/* encrypt: as in struct vread_block.  0 or negative errno.  Prints nothing. */
+/* encrypt: bytes of another host must come encrypted.  0 or negative errno.  Prints nothing. */
 int reader_open(struct vread *v, const struct block_spec *spec, bool encrypt,
 		struct vread_file **ret);
 /* Prints why a block could not be read.  Returns the exit code. */

@@ -112,6 +112,7 @@ int peer_read(struct peer_handle *h, uint64_t offset, size_t offset_in_pool, uin
 		r->place = h->pool->base + offset_in_pool;
 		r->room = op.expected;
 		r->encrypt = h->encrypt;
+		r->mac = h->mac;
 		r->done = on_read;
 	}
 	return ask_handle(h, r, &op);

@@ -39,7 +39,7 @@ struct opening {
 	char pool_id[VREAD_MAX_POOL_ID + 1];
 	int64_t block_id;
 	uint64_t genstamp, visible_length;
-	bool encrypt;
+	bool encrypt, mac;
 	void *token; /* NULL: none */
 	size_t token_length;
 	struct peer *asked;
@@ -145,6 +145,7 @@ static struct peer_handle *handle_new(const struct opening *o, const struct mess
 				  .visible_length =
 					  o->visible_length ? o->visible_length : block->length,
 				  .encrypt = o->encrypt,
+				  .mac = o->mac,
 				  .num_entries = o->num_entries};
 	for (unsigned i = 0; i < o->num_entries; i++)
 		h->entries[i] = o->places[i].entry;
@@ -260,7 +261,7 @@ int peer_open(struct peers *p, struct peer_pool *pool, const struct policy *poli
 
 	if (!policy_allows_pool(policy, name->pool_id) || strlen(name->pool_id) > VREAD_MAX_POOL_ID)
 		return -ENODEV;
-	if (name->encrypt && !(p->config->transports & MESSAGE_TRANSPORT_TLS))
+	if ((name->encrypt || name->mac) && !(p->config->transports & MESSAGE_TRANSPORT_TLS))
 		return -ENODEV;
 	o = malloc(sizeof(*o) + name->num_storages * sizeof(o->places[0]));
 	if (!o)
@@ -279,7 +280,8 @@ int peer_open(struct peers *p, struct peer_pool *pool, const struct policy *poli
 			      .block_id = name->block_id,
 			      .genstamp = name->genstamp,
 			      .visible_length = name->visible_length,
-			      .encrypt = name->encrypt};
+			      .encrypt = name->encrypt,
+			      .mac = name->mac};
 	memcpy(o->pool_id, name->pool_id, strlen(name->pool_id) + 1);
 	error = copy_token(o, name);
 	if (!error) {

@@ -94,7 +94,7 @@ struct peer_handle {
 	uint64_t epoch;
 	uint32_t number;
 	uint64_t visible_length;
-	bool encrypt; /* bytes must come encrypted */
+	bool encrypt, mac; /* bytes must come encrypted; encrypted or with a MAC */
 	unsigned num_entries;
 	struct directory_entry *entries[]; /* of the storages the block was opened by */
 };

@@ -49,8 +49,8 @@ struct block_name {
 	 * images are then not examined again.
 	 */
 	bool elsewhere;
-	/* Bytes that come from another host must come encrypted. */
-	bool encrypt;
+	/* Bytes that come from another host must come encrypted; encrypted or with a MAC. */
+	bool encrypt, mac;
 };
 
 struct block_info {

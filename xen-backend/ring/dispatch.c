@@ -93,6 +93,7 @@ static struct block_name name_of(const struct dispatch_scratch *scratch,
 		.token = scratch->data.token,
 		.token_length = scratch->data.token_length,
 		.encrypt = scratch->data.flags & VREAD_OPEN_ENCRYPT,
+		.mac = scratch->data.flags & VREAD_OPEN_MAC,
 	};
 }
 

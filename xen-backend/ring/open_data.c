@@ -52,8 +52,8 @@ int open_data_parse(const uint8_t *raw, size_t length, struct open_data *ret)
 	if (!p || length > VREAD_MAX_OPEN_DATA)
 		return -EINVAL;
 	memcpy(&header, p, sizeof(header));
-	if ((header.flags & ~VREAD_OPEN_ENCRYPT) || header.num_storages > VREAD_MAX_STORAGES ||
-	    header.token_length > VREAD_MAX_TOKEN)
+	if ((header.flags & ~(VREAD_OPEN_ENCRYPT | VREAD_OPEN_MAC)) ||
+	    header.num_storages > VREAD_MAX_STORAGES || header.token_length > VREAD_MAX_TOKEN)
 		return -EINVAL;
 	if (!take_name(&c, header.pool_id_length, VREAD_MAX_POOL_ID, ret->pool_id))
 		return -EINVAL;

@@ -258,7 +258,8 @@ static void connection(struct link *l)
 	free(l->slots);
 	l->slots = NULL;
 	l->credits = l->used = 0;
-	l->have_hello = l->by_frames = false;
+	l->have_hello = false;
+	l->by_frames = 0;
 }
 
 void link_begin_connection(struct link *l)

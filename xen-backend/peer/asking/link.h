@@ -52,6 +52,7 @@ struct link_request {
 	uint32_t plain;    /* so many of these came in frames */
 	uint32_t crc32c;   /* of all these bytes, as the peer said with the last of them */
 	bool encrypt;      /* of a READ: its bytes must come encrypted */
+	bool mac;          /* of a READ: its bytes must come encrypted or with a MAC */
 	bool silent;       /* there is no answer: done is called when the request was sent */
 	/* Called once, on the link's thread.  error: 0; -ENOTCONN: the connection is over;
 	 * -ETIMEDOUT: not answered in time; -ECANCELED: stopped; or the peer's error, negative.

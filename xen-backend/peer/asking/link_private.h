@@ -79,7 +79,8 @@ struct link {
 	/* The members below belong to the thread, while there is one. */
 	struct address to; /* where the connection goes */
 	struct transport *transport;
-	bool by_rdma, by_frames;
+	bool by_rdma;
+	unsigned by_frames; /* MESSAGE_TRANSPORT_* with frames that both hosts agreed to, or 0 */
 	unsigned asked_transports;
 	struct rdma_secret secret;
 	struct rdma_counters counted; /* already added to direct and bounced */

@@ -98,6 +98,8 @@ static int send_request(struct link *l, struct link_request *r)
 	l->requests++;
 	pthread_mutex_unlock(&l->lock);
 	message_set_id(r->message, s->id);
+	if (r->mac && l->by_frames != MESSAGE_TRANSPORT_MAC)
+		r->encrypt = true;
 	if (l->by_frames && r->answer == MESSAGE_DATA && !r->encrypt)
 		message_set_plain(r->message);
 	return send_copy(l, r->message, r->length, r->encrypt);

@@ -52,7 +52,7 @@ public final class Settings {
   private final int readaheadBytes;
   private final boolean checkLocal;
   private final boolean compete;
-  private final boolean encrypt;
+  private final Protection protection;
   private final long hedgeMs;
   private final String shortCircuitSocket;
   private final String statisticsFile;
@@ -67,10 +67,7 @@ public final class Settings {
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
     checkLocal = conf.getBoolean(CHECK_LOCAL, false);
     compete = conf.getBoolean(COMPETE, true);
-    encrypt =
-        conf.getBoolean("dfs.encrypt.data.transfer", false)
-            || isPrivate(conf, "dfs.data.transfer.protection")
-            || isPrivate(conf, "hadoop.rpc.protection");
+    protection = Protection.of(conf);
     hedgeMs = hedgeMs(conf);
     shortCircuitSocket =
         conf.getBoolean(HdfsClientConfigKeys.Read.ShortCircuit.KEY, false)
@@ -130,12 +127,9 @@ public final class Settings {
     return compete;
   }
 
-  /**
-   * Hadoop's own configuration of this client wants encryption. False: the NameNode may want it
-   * nevertheless (hdfs.Encryption).
-   */
-  public boolean encrypt() {
-    return encrypt;
+  /** What Hadoop's own configuration of this client wants. The NameNode may want more. */
+  public Protection protection() {
+    return protection;
   }
 
   /**
@@ -159,17 +153,7 @@ public final class Settings {
   /** Equal for settings that can share a connection and open replicas. */
   public List<Object> connectionKey() {
     return Arrays.asList(
-        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal, encrypt);
-  }
-
-  /** Hadoop takes a list there; its readers and writers agree on one of them. */
-  private static boolean isPrivate(Configuration conf, String name) {
-    for (String quality : conf.getTrimmedStrings(name)) {
-      if (quality.equalsIgnoreCase("privacy")) {
-        return true;
-      }
-    }
-    return false;
+        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal, protection);
   }
 
   private static long hedgeMs(Configuration conf) {

@@ -25,7 +25,7 @@ public class SettingsTest {
     assertEquals(2 << 20, settings.readaheadBytes());
     assertFalse(settings.checkLocal());
     assertTrue(settings.compete());
-    assertFalse(settings.encrypt());
+    assertEquals(Protection.AUTHENTICATION, settings.protection());
     assertEquals("", settings.libraryPath());
     assertEquals("", settings.statisticsFile());
   }
@@ -47,16 +47,18 @@ public class SettingsTest {
     assertTrue(settings.checkLocal());
   }
 
-  /** Each property by which Hadoop is told to encrypt counts, and none of its other values. */
+  /** Each property by which Hadoop is told to protect bytes counts, and the strongest of a list. */
   @Test
-  public void hadoopsOwnWordForEncryption() {
+  public void hadoopsOwnWordForProtection() {
     for (String name :
         new String[] {"dfs.data.transfer.protection", "hadoop.rpc.protection"}) {
-      assertTrue(name, encrypts(name, " integrity, Privacy"));
-      assertFalse(name, encrypts(name, "authentication,integrity"));
+      assertEquals(name, Protection.PRIVACY, protection(name, "Privacy, integrity"));
+      assertEquals(name, Protection.INTEGRITY, protection(name, "authentication, Integrity"));
+      assertEquals(name, Protection.AUTHENTICATION, protection(name, "authentication"));
+      assertEquals(name, Protection.AUTHENTICATION, protection(name, "none"));
     }
-    assertTrue(encrypts("dfs.encrypt.data.transfer", "true"));
-    assertFalse(encrypts("dfs.encrypt.data.transfer", "false"));
+    assertEquals(Protection.PRIVACY, protection("dfs.encrypt.data.transfer", "true"));
+    assertEquals(Protection.AUTHENTICATION, protection("dfs.encrypt.data.transfer", "false"));
   }
 
   /** Hadoop hedges reads only if it has threads for them. */
@@ -84,10 +86,10 @@ public class SettingsTest {
     assertEquals("", Settings.of(both).shortCircuitSocket());
   }
 
-  private static boolean encrypts(String name, String value) {
+  private static Protection protection(String name, String value) {
     Configuration conf = new Configuration(false);
     conf.set(name, value);
-    return Settings.of(conf).encrypt();
+    return Settings.of(conf).protection();
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.Protection;
 import java.nio.ByteBuffer;
 
 /**
@@ -27,8 +28,8 @@ interface Backend {
   int ping(long connection);
 
   /**
-   * visibleLength 0: the replica's own length. token may be null. encrypt: bytes of another host
-   * must come encrypted.
+   * visibleLength 0: the replica's own length. token may be null. protection: how bytes of another
+   * host must be protected on their way.
    */
   long open(
       long connection,
@@ -36,7 +37,7 @@ interface Backend {
       long visibleLength,
       byte[][] storageIds,
       byte[] token,
-      boolean encrypt);
+      Protection protection);
 
   /** Call only when no call on the file is running. */
   void close(long file);

@@ -4,6 +4,7 @@ package io.vread.hdfs;
 import io.vread.Clock;
 import io.vread.Errno;
 import io.vread.NativeLibrary;
+import io.vread.Protection;
 import io.vread.Settings;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -332,14 +333,17 @@ final class Client {
     if (!connection.usable()) {
       return Opened.refused(Errno.ENOTCONN); // it may hang; a reader waited already
     }
-    boolean encrypt = where.encryption().known();
-    long file = openAt(connection, block, length, where, encrypt);
+    Protection protection = where.encryption().known();
+    long file = openAt(connection, block, length, where, protection);
     if (file == Errno.EXDEV && where.lookUp(block)) {
-      file = openAt(connection, block, length, where, encrypt);
+      file = openAt(connection, block, length, where, protection);
     }
-    if (file >= 0 && !encrypt && isRemote(file) && where.encryption().required()) {
+    if (file >= 0
+        && protection != Protection.PRIVACY
+        && isRemote(file)
+        && where.encryption().required()) {
       backend.close(file);
-      file = openAt(connection, block, length, where, true);
+      file = openAt(connection, block, length, where, Protection.PRIVACY);
     }
     if (file >= 0) {
       connection.retain(); // cannot fail, because the caller holds a reference
@@ -357,11 +361,16 @@ final class Client {
   }
 
   private long openAt(
-      Connection connection, BlockKey block, long length, Whereabouts where, boolean encrypt) {
+      Connection connection,
+      BlockKey block,
+      long length,
+      Whereabouts where,
+      Protection protection) {
     byte[][] storages = where.storages();
-    long file = backend.open(connection.pointer(), block, length, storages, where.token(), encrypt);
+    long file =
+        backend.open(connection.pointer(), block, length, storages, where.token(), protection);
     if (file == Errno.EMFILE && cache.dropUnused()) {
-      file = backend.open(connection.pointer(), block, length, storages, where.token(), encrypt);
+      file = backend.open(connection.pointer(), block, length, storages, where.token(), protection);
     }
     return file;
   }

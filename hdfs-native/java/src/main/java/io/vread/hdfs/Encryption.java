@@ -2,6 +2,7 @@
 package io.vread.hdfs;
 
 import io.vread.Clock;
+import io.vread.Protection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -44,8 +45,8 @@ final class Encryption {
     OfPool NOT_NEEDED =
         new OfPool() {
           @Override
-          public boolean known() {
-            return false;
+          public Protection known() {
+            return Protection.AUTHENTICATION;
           }
 
           @Override
@@ -54,10 +55,10 @@ final class Encryption {
           }
         };
 
-    /** True if it is known that bytes must come encrypted. Asks nobody. */
-    boolean known();
+    /** What is known to be needed. Asks nobody. */
+    Protection known();
 
-    /** True unless it is known that they need not. May wait for the NameNode, once. */
+    /** True unless bytes need no encryption. May wait for the NameNode, once. */
     boolean required();
   }
 
@@ -84,17 +85,17 @@ final class Encryption {
     this.source = source;
   }
 
-  /** configured: the client's own configuration wants encryption, whatever the NameNode says. */
-  OfPool of(Configuration conf, String pool, boolean configured) {
+  /** configured: what the client's own configuration wants, whatever the NameNode says. */
+  OfPool of(Configuration conf, String pool, Protection configured) {
     return new OfPool() {
       @Override
-      public boolean known() {
-        return configured || isKnown(pool);
+      public Protection known() {
+        return isKnown(pool) ? Protection.PRIVACY : configured;
       }
 
       @Override
       public boolean required() {
-        return configured || isRequired(conf, pool);
+        return configured == Protection.PRIVACY || isRequired(conf, pool);
       }
     };
   }

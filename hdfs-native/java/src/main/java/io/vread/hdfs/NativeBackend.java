@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.Protection;
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 
@@ -26,7 +27,7 @@ final class NativeBackend {
       long visibleLength,
       byte[][] storageIds,
       byte[] token,
-      boolean encrypt);
+      int protection);
 
   static native void close(long file);
 
@@ -73,7 +74,7 @@ final class NativeBackend {
             long visibleLength,
             byte[][] storageIds,
             byte[] token,
-            boolean encrypt) {
+            Protection protection) {
           return NativeBackend.open(
               connection,
               block.poolBytes(),
@@ -82,7 +83,7 @@ final class NativeBackend {
               visibleLength,
               storageIds,
               token,
-              encrypt);
+              protection.code());
         }
 
         @Override

@@ -182,7 +182,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
 
   private Whereabouts whereabouts(Settings settings, OfFile ofFile) {
     return new Whereabouts(
-        token, ofFile, Encryption.OF_PROCESS.of(configuration, pool, settings.encrypt()));
+        token, ofFile, Encryption.OF_PROCESS.of(configuration, pool, settings.protection()));
   }
 
   /** What the NameNode knows about a block of a file, asked for when it is needed. */

@@ -14,6 +14,7 @@ import static org.junit.Assert.fail;
 import io.vread.Errno;
 import io.vread.Eventually;
 import io.vread.FakeClock;
+import io.vread.Protection;
 import io.vread.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -436,13 +437,14 @@ public class AccessorTest {
 
   /** Made-up answers of {@link Encryption}, and how often it was asked. */
   private static final class Answers implements Encryption.OfPool {
+    Protection configured = Protection.AUTHENTICATION;
     boolean known;
     boolean required;
     int asked;
 
     @Override
-    public boolean known() {
-      return known;
+    public Protection known() {
+      return known ? Protection.PRIVACY : configured;
     }
 
     @Override
@@ -463,7 +465,7 @@ public class AccessorTest {
     Answers answers = new Answers();
     answers.required = true;
     open(answers).replica.release();
-    assertFalse(backend.lastEncrypt);
+    assertEquals(Protection.AUTHENTICATION, backend.lastProtection);
     assertEquals(0, answers.asked);
   }
 
@@ -474,13 +476,13 @@ public class AccessorTest {
     answers.required = true;
     backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
     open(answers).replica.release();
-    assertTrue(backend.lastEncrypt);
+    assertEquals(Protection.PRIVACY, backend.lastProtection);
     assertEquals(2, backend.opens);
     assertEquals(1, backend.openFiles());
     assertEquals(0, backend.reads + backend.preads);
     daemon.pass(60_000); // the cache lets go
     open(answers).replica.release();
-    assertTrue(backend.lastEncrypt);
+    assertEquals(Protection.PRIVACY, backend.lastProtection);
     assertEquals("the next is opened right at once", 3, backend.opens);
     assertEquals(1, answers.asked);
   }
@@ -490,9 +492,23 @@ public class AccessorTest {
     Answers answers = new Answers();
     backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
     open(answers).replica.release();
-    assertFalse(backend.lastEncrypt);
+    assertEquals(Protection.AUTHENTICATION, backend.lastProtection);
     assertEquals(1, backend.opens);
     assertEquals(1, answers.asked);
+  }
+
+  /** What the own configuration wants is asked for at once, also if the cluster encrypts. */
+  @Test
+  public void aMacIsAskedForAtOnce() {
+    Answers answers = new Answers();
+    answers.configured = Protection.INTEGRITY;
+    open(answers).replica.release();
+    assertEquals(Protection.INTEGRITY, backend.lastProtection);
+    daemon.pass(60_000); // the cache lets go
+    answers.required = true;
+    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
+    open(answers).replica.release();
+    assertEquals(Protection.PRIVACY, backend.lastProtection);
   }
 
   @Test

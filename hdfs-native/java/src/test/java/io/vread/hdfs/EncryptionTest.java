@@ -6,6 +6,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import io.vread.FakeClock;
+import io.vread.Protection;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -39,7 +40,7 @@ public class EncryptionTest {
             }
             return required;
           });
-  private final Encryption.OfPool pool = encryption.of(null, "BP-1", false);
+  private final Encryption.OfPool pool = encryption.of(null, "BP-1", Protection.INTEGRITY);
 
   @Test
   public void onceAnHour() {
@@ -50,23 +51,25 @@ public class EncryptionTest {
     clock.pass(HOUR_MS);
     assertTrue(pool.required());
     assertEquals(2, asked);
-    assertTrue(pool.known());
+    assertEquals(Protection.PRIVACY, pool.known());
   }
 
   @Test
   public void nobodyIsAskedForWhatIsKnown() {
-    assertFalse(pool.known());
+    assertEquals(Protection.INTEGRITY, pool.known());
     assertEquals(0, asked);
     required = true;
     pool.required();
-    assertTrue(pool.known());
-    assertFalse(encryption.of(null, "BP-2", false).known());
+    assertEquals(Protection.PRIVACY, pool.known());
+    assertEquals(
+        Protection.AUTHENTICATION,
+        encryption.of(null, "BP-2", Protection.AUTHENTICATION).known());
   }
 
   @Test
   public void theOwnConfigurationIsEnough() {
-    Encryption.OfPool configured = encryption.of(null, "BP-1", true);
-    assertTrue(configured.known());
+    Encryption.OfPool configured = encryption.of(null, "BP-1", Protection.PRIVACY);
+    assertEquals(Protection.PRIVACY, configured.known());
     assertTrue(configured.required());
     assertEquals(0, asked);
   }
@@ -77,7 +80,7 @@ public class EncryptionTest {
     failure = new IOException("no NameNode");
     assertTrue(pool.required());
     assertTrue(pool.required());
-    assertFalse(pool.known());
+    assertEquals(Protection.INTEGRITY, pool.known());
     assertEquals(1, asked);
     failure = null;
     clock.pass(60_000);
@@ -120,6 +123,6 @@ public class EncryptionTest {
               throw new RejectedExecutionException();
             },
             conf -> false);
-    assertTrue(without.of(null, "BP-1", false).required());
+    assertTrue(without.of(null, "BP-1", Protection.INTEGRITY).required());
   }
 }

@@ -2,6 +2,7 @@
 package io.vread.hdfs;
 
 import io.vread.Errno;
+import io.vread.Protection;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -70,7 +71,7 @@ final class FakeBackend implements Backend {
   long lastOpenLength;
   byte[][] lastStorages;
   byte[] lastToken;
-  boolean lastEncrypt;
+  Protection lastProtection;
 
   synchronized int openFiles() {
     return files.size();
@@ -120,12 +121,12 @@ final class FakeBackend implements Backend {
       long visibleLength,
       byte[][] storageIds,
       byte[] token,
-      boolean encrypt) {
+      Protection protection) {
     synchronized (this) {
       opens++;
     }
     duringOpen.run();
-    return openNow(connection, key, visibleLength, storageIds, token, encrypt);
+    return openNow(connection, key, visibleLength, storageIds, token, protection);
   }
 
   private synchronized long openNow(
@@ -134,12 +135,12 @@ final class FakeBackend implements Backend {
       long visibleLength,
       byte[][] storageIds,
       byte[] token,
-      boolean encrypt) {
+      Protection protection) {
     check(connections.containsKey(connection), "no such connection");
     lastOpenLength = visibleLength;
     lastStorages = storageIds;
     lastToken = token;
-    lastEncrypt = encrypt;
+    lastProtection = protection;
     Block block = blocks.get(key);
     if (elsewhere.contains(key) && storageIds.length == 0) {
       return Errno.EXDEV;

@@ -9,6 +9,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.vread.Errno;
 import io.vread.FakeClock;
+import io.vread.Protection;
 import org.junit.Test;
 
 /** What {@link ReplicaCache} keeps and drops, and when replicas and connections are closed. */
@@ -35,9 +36,11 @@ public class ReplicaCacheTest {
   private Replica cached(long id) {
     backend.blocks.putIfAbsent(key(id), new FakeBackend.Block(10));
     connection.retain();
-    Replica replica =
-        new Replica(
-            connection, backend.open(connection.pointer(), key(id), 0, new byte[0][], null, false));
+    byte[][] anywhere = new byte[0][];
+    long file =
+        backend.open(
+            connection.pointer(), key(id), 0, anywhere, null, Protection.AUTHENTICATION);
+    Replica replica = new Replica(connection, file);
     cache.put(open(id), replica, Long.MAX_VALUE);
     replica.release();
     return replica;
