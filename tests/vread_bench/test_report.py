@@ -24,7 +24,7 @@ ROUNDS = 3
 
 def cells():
     for load in ("2vms", "4vms"):
-        for place in ("local", "remote-rdma", "remote-tls", "hybrid"):
+        for place in ("local", "remote-rdma", "remote-plain", "remote-tls", "hybrid"):
             for workload in ("sequential", "re-read", "pread-4k", "write"):
                 for request in (4096,) if workload == "pread-4k" else (65536, 1 << 20):
                     for way in WAYS:

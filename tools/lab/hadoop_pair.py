@@ -168,10 +168,10 @@ class HdfsPair(HadoopGuests):
         self._wait_known()
         self.wait_ready()
 
-    def use(self, transports: str) -> None:
-        """Restarts the near vreadd with "tcp" or "rdma" as its transport to the far one; returns
-        when it knows the far one's storages."""
-        self.near.extra = _near_configuration(transports)
+    def use(self, transports: str, protection: str = "privacy") -> None:
+        """Restarts the near vreadd with "tcp" or "rdma" as its transport to the far one, and with
+        that protection of what comes by tcp; returns when it knows the far one's storages."""
+        self.near.extra = _near_configuration(transports, protection)
         self._restart_near()
         self._wait_known()
 
@@ -224,17 +224,18 @@ class HdfsPair(HadoopGuests):
             host.run(f"echo 1 >/proc/sys/net/ipv4/{setting}").check()
 
 
-def _near_configuration(transports: str) -> str:
+def _near_configuration(transports: str, protection: str = "privacy") -> str:
     own = installed_host(NEAR.name, transports=transports, answer_timeout=ANSWER_TIMEOUT_MS)
-    return own + peer(FAR.name, address=f"{FAR.wire}:{PORT}", datanodes=FAR.datanode)
+    address = f"{FAR.wire}:{PORT}"
+    return own + peer(FAR.name, address=address, datanodes=FAR.datanode, protection=protection)
 
 
 def _far_configuration() -> str:
-    """The far vreadd answers by both transports."""
+    """The far vreadd answers by both transports, and leaves the protection to the near one."""
     own = installed_host(
         FAR.name,
         listen=f"{FAR.wire}:{PORT}",
         transports="rdma tcp",
         answer_timeout=ANSWER_TIMEOUT_MS,
     )
-    return own + peer(NEAR.name, allow_datanodes=FAR.datanode)
+    return own + peer(NEAR.name, allow_datanodes=FAR.datanode, protection="authentication")

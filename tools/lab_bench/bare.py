@@ -2,9 +2,11 @@
 """The target bare: NameNode, two DataNodes, client and two vreadds on this machine, without guests.
 
 The client uses the local port of the near vreadd, which reads the image that the first DataNode
-has mounted.  The far vreadd reads the second DataNode's image, and is the near vreadd's peer by
-TLS over loopback.  Files of the place `local` are on the first DataNode, those of `remote-tls` on
-the second, and those of `hybrid` where HDFS puts each block.  RDMA needs a second machine.
+has mounted.  The far vreadd reads the second DataNode's image, and is the near vreadd's peer over
+loopback.  Files of the place `local` are on the first DataNode.  Those of `remote-tls` and
+`remote-plain` are on the second, and come by TLS, or neither encrypted nor with a MAC (as HDFS
+sends them).  Those of `hybrid` are where HDFS puts each block, and come by TLS.  RDMA needs a
+second machine.
 """
 
 import contextlib
@@ -61,8 +63,10 @@ def _vreadds(stack, folder, cluster):
     address = f"127.0.0.1:{free_ports(1)[0]}"
     storages = " ".join(f"{FAR}/{storage}" for storage in cluster.datanode(FAR).storage_ids())
     sections = {
-        FAR: authority.host("far", listen=address) + peer("near", allow_datanodes=FAR),
-        NEAR: authority.host("near") + peer("far", address=address, storages=storages),
+        FAR: authority.host("far", listen=address)
+        + peer("near", allow_datanodes=FAR, protection="authentication"),
+        NEAR: authority.host("near")
+        + peer("far", address=address, storages=storages, protection="privacy"),
     }
     return {
         name: stack.enter_context(
@@ -75,6 +79,8 @@ def _vreadds(stack, folder, cluster):
 def _target(folder, cluster, vreadds):
     class_path = f"{PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
     near, far = cluster.datanode(NEAR).address, cluster.datanode(FAR).address
+    by_tls, plain = (_protect(vreadds[NEAR], level) for level in ("privacy", "authentication"))
+    remote = {"files": f"{targets.FILES}/remote", "datanodes": far}
     return {
         "kind": "bare",
         "hosts": {"me": {"by": "local"}},
@@ -93,8 +99,9 @@ def _target(folder, cluster, vreadds):
         "loads": {"2vms": {}},
         "places": {
             "local": {"files": targets.FILES, "datanodes": near},
-            "remote-tls": {"files": f"{targets.FILES}/remote", "datanodes": far},
-            "hybrid": {"files": HYBRID},
+            "remote-tls": remote | by_tls,
+            "remote-plain": remote | plain,
+            "hybrid": {"files": HYBRID} | by_tls,
         },
         "images": {targets.IMAGE: {}},
         "cold": [command("me", _forget(cluster, name)) for name in vreadds],
@@ -107,6 +114,13 @@ def _target(folder, cluster, vreadds):
             "far blocks of hybrid": command("me", _far_blocks(class_path, far)),
         },
     }
+
+
+def _protect(vreadd, level):
+    """Has the near vreadd's configuration say how the far one's bytes are protected."""
+    change = f"sed -i 's/^protection = .*/protection = {level}/' {vreadd.config_path}"
+    reload = f"{REPOSITORY}/build/release/xl-vread reload --socket {vreadd.control_socket}"
+    return {"enter": [command("me", f"{change} && {reload}")]}
 
 
 def _far_blocks(class_path, far):

@@ -2,9 +2,10 @@
 """The target xen-pair: two emulated Xen hosts on one wire, each with one processor and a vreadd.
 
 The near host has the client and a DataNode in domUs, the far host NameNode and another DataNode.
-Files of the place `local` are on the near DataNode.  Those of `remote-tls` and `remote-rdma` are on
-the far one, and the near vreadd asks the far vreadd by TLS or RDMA.  Those of `hybrid` are where
-HDFS puts each block; it asks by RDMA.  RDMA is soft-RoCE: dom0s copy what adapters would move.
+Files of the place `local` are on the near DataNode.  Those of `remote-tls`, `remote-plain` and
+`remote-rdma` are on the far one.  The near vreadd asks the far vreadd by TLS, with bytes that are
+neither encrypted nor have a MAC (as HDFS sends them), or by RDMA.  Those of `hybrid` are where HDFS
+puts each block; it asks by RDMA.  RDMA is soft-RoCE: dom0s copy what adapters would move.
 
 CPU time, instructions and copies are those of both hosts.
 """
@@ -44,17 +45,20 @@ def target(folder, say):
             host.check_dmesg()
 
 
+# How the near vreadd asks the far one: arguments of HdfsPair.use().
+WAYS = {"tls": ("tcp",), "plain": ("tcp", "authentication"), "rdma": ("rdma",)}
+
+
 class _Operator:
-    """A machine of the gate.  Its commands are transports, `tcp` or `rdma`, which the near vreadd
-    then uses."""
+    """A machine of the gate.  Its commands are names of WAYS."""
 
     def __init__(self, hdfs):
-        self._hdfs, self._now = hdfs, "tcp"
+        self._hdfs, self._now = hdfs, "tls"
 
-    def popen(self, transports, sink, error_sink):
-        if transports != self._now:
-            self._hdfs.use(transports)
-            self._now = transports
+    def popen(self, way, sink, error_sink):
+        if way != self._now:
+            self._hdfs.use(*WAYS[way])
+            self._now = way
         return _Done()
 
 
@@ -76,7 +80,7 @@ class _Done:
 def described(gate, counts):
     """The target's part of the targets file.  counts: the files of both machines' counts."""
     near, far = (f"{ADDRESSES[side.datanode]}:{TRANSFER_PORT}" for side in (NEAR, FAR))
-    by_tls, by_rdma = ({"enter": [command(OPERATOR, way)]} for way in ("tcp", "rdma"))
+    by = {way: {"enter": [command(OPERATOR, way)]} for way in WAYS}
     remote = {"files": f"{FILES}/remote", "datanodes": far}
     datanodes = {NEAR_DOM0: NEAR.datanode, FAR_DOM0: FAR.datanode}
     return targets.guests_target(
@@ -88,9 +92,10 @@ def described(gate, counts):
         loads={"2vms": {}},
         places={
             "local": {"files": FILES, "datanodes": near},
-            "remote-tls": remote | by_tls,
-            "remote-rdma": remote | by_rdma,
-            "hybrid": {"files": HYBRID} | by_rdma,
+            "remote-tls": remote | by["tls"],
+            "remote-plain": remote | by["plain"],
+            "remote-rdma": remote | by["rdma"],
+            "hybrid": {"files": HYBRID} | by["rdma"],
         },
         cold=[
             *(command(name, targets.DROP) for name in datanodes.values()),
