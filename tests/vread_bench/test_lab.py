@@ -5,6 +5,7 @@ of instructions."""
 import contextlib
 import subprocess
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -165,6 +166,17 @@ def test_bytes_that_an_emulated_machine_copies(tmp_path):
         start()
         emulator.wait()
         assert copied(count) == 1000 + 16 + 16
+
+
+def test_the_operator_restarts_vreadd_only_for_another_way():
+    asked = []
+    hosts = SimpleNamespace(use=lambda *how: asked.append(how))
+    operator = xen_pair.Operator(hosts)
+    for way in ("tls", "plain", "plain", "rdma", "tls"):
+        assert operator.popen(way, None, None).wait().rc == 0
+    assert asked == [("tcp", "authentication"), ("rdma",), ("tcp",)]
+    with pytest.raises(KeyError):
+        operator.popen("tcp", None, None)
 
 
 @pytest.mark.parametrize("name", ["kvm", "xen", "xen-pair"])

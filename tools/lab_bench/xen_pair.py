@@ -39,7 +39,7 @@ def target(folder, say):
         hdfs = HdfsPair(near, far, block_mib=BLOCK_MIB, near_storage="DISK", client_files=files)
         hdfs.start(progress=say)
         machines = hdfs.guests | dict(zip(DOM0S, (near, far), strict=True))
-        with Gate(folder / "gate", machines | {OPERATOR: _Operator(hdfs)}) as gate:
+        with Gate(folder / "gate", machines | {OPERATOR: Operator(hdfs)}) as gate:
             yield described(gate, list(counts.values()))
         for host in (near, far):
             host.check_dmesg()
@@ -49,7 +49,7 @@ def target(folder, say):
 WAYS = {"tls": ("tcp",), "plain": ("tcp", "authentication"), "rdma": ("rdma",)}
 
 
-class _Operator:
+class Operator:
     """A machine of the gate.  Its commands are names of WAYS."""
 
     def __init__(self, hdfs):
