@@ -25,6 +25,7 @@ shift 2
 while [ "$count" -gt 0 ]; do
     mkdir -p "$root$2"
     mount --bind "$1" "$root$2"
+    case "$2" in /etc/*) mount -o remount,bind,ro "$root$2" ;; esac
     shift 2
     count=$((count - 1))
 done
@@ -82,7 +83,8 @@ def packed(suite: str, included: Sequence[str], by_apt: Sequence[str] = ()) -> P
 
 def run_in(root: Path, *command: str | Path, mounts: Sequence[tuple[Path, str]] = ()) -> str:
     """Runs a command in the system below `root`; returns what it prints.  mounts: folders of this
-    machine, and where they are in the system while the command runs."""
+    machine, and where they are in the system while the command runs.  Below /etc they are
+    read-only: no package that is installed there may change this machine."""
     places = [word for mount in mounts for word in mount]
     done = subprocess.run(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh",
