@@ -16,12 +16,23 @@ import pytest
 
 from tests.support.guest_program import FOLDER, compiled
 from tools.lab import XenHost, product
+from tools.lab.channel import Command
 from tools.lab.packages import Packages
 
 HERE = Path(__file__).parent
 # Sanitizers double the work of an emulated processor.  So hosts have the release build, as it is
 # installed.  Native tests run the sanitized build, and in make test-all the host in shared/ has it.
 PRODUCT_VARIANT = "release"
+
+
+@contextlib.contextmanager
+def watching(host: XenHost) -> Iterator[Command]:
+    """In the block, `xl-vread watch` runs in dom0."""
+    process = host.popen("exec xl-vread watch")
+    yield process
+    pid = host.text("pidof xl-vread").strip()
+    host.run(f"kill {pid}").check()
+    assert process.wait(60).rc == 0, process.stderr
 
 
 @pytest.fixture(scope="session")

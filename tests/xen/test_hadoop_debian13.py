@@ -5,15 +5,13 @@ Debian 13, as all programs of C are.
 """
 
 import hashlib
-import json
 
 import pytest
 
 from tests.support.owner import needs_root
-from tests.support.waiting import eventually
+from tests.support.xen_hadoop import read_through_vread
 from tools.lab import hadoop, product
 from tools.lab.debian import TRIXIE
-from tools.lab.source import noise
 
 # The first run makes the system by debootstrap, which takes ten minutes.
 pytestmark = [
@@ -26,10 +24,6 @@ pytestmark = [
 
 BLOCK_MIB = 4
 FILE_MIB = 12
-COMMAND_SECONDS = 900.0
-LAG = 300.0
-STATISTICS = "/run/statistics.json"
-READER = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
 
 
 @pytest.fixture(scope="module")
@@ -52,24 +46,8 @@ def hdfs(start_host):
 
 
 def test_what_was_written_is_read_through_vread(hdfs):
-    """`hdfs dfs -cat` must give the bytes that were written, the DataNode must serve none of them,
-    and the plug-in must have used the library of Debian 13."""
-    content = noise(FILE_MIB).path.read_bytes()
-    client = hdfs.client
-    client.run("cat >/run/whole", stdin=content).check()
-    client.run(hdfs.dfs("-put /run/whole /whole"), COMMAND_SECONDS).check()
-    hdfs.wait_published(FILE_MIB // BLOCK_MIB)
-    served, before = hdfs.bytes_served(), hdfs.backend.bytes_read(client)
-
-    cat = f"set -o pipefail; {hdfs.dfs('-cat /whole', READER)} | sha256sum"
-    read = client.text(cat, COMMAND_SECONDS).split()[0]
-
-    assert read == hashlib.sha256(content).hexdigest()
-    assert hdfs.bytes_served() == served
-    assert hdfs.backend.bytes_read(client) - before >= len(content)
-    found = eventually(lambda: client.run(["cat", STATISTICS]).stdout, LAG, "statistics")
-    statistics = json.loads(found)
-    assert statistics["vread"]["bytes"] == len(content), statistics
-    loaded = client.text(["sha256sum", statistics["library"]]).split()[0]
+    """The plug-in must have used the library of Debian 13."""
+    statistics = read_through_vread(hdfs, FILE_MIB, BLOCK_MIB)
+    loaded = hdfs.client.text(["sha256sum", statistics["library"]]).split()[0]
     compiled = (TRIXIE.build / "release" / product.JNI).read_bytes()
     assert loaded == hashlib.sha256(compiled).hexdigest(), statistics

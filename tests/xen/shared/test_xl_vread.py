@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.provisioning import keys
 from tests.support.waiting import eventually
+from tests.xen.conftest import watching
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen
@@ -19,12 +20,8 @@ PATIENCE = 150.0
 
 @pytest.fixture
 def watch(xen_host):
-    """`xl-vread watch` in dom0."""
-    process = xen_host.popen("exec xl-vread watch")
-    yield process
-    pid = xen_host.text("pidof xl-vread").strip()
-    xen_host.run(f"kill {pid}").check()
-    assert process.wait(60).rc == 0, process.stderr
+    with watching(xen_host) as process:
+        yield process
 
 
 def devices(host):
