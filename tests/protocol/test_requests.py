@@ -24,7 +24,7 @@ from tests.support.localfront import (
 )
 
 FINALIZED, REMOTE = 1, 2  # VREAD_BLOCK_*
-ENCRYPT = 1  # VREAD_OPEN_*
+ENCRYPT, MAC = 1, 2  # VREAD_OPEN_*
 
 
 def test_every_block_is_read_as_it_was_written(front, image):
@@ -152,7 +152,7 @@ def bad_open_data():
     yield "storage id with newline", open_data(POOL, ["DS\n1"])
     yield "65 storages", open_data(POOL, ["DS"] * 65)
     yield "token of 8193 bytes", open_data(POOL, [], b"t" * 8193)
-    yield "an unknown flag", open_data(POOL, [STORAGE], flags=2)
+    yield "an unknown flag", open_data(POOL, [STORAGE], flags=4)
     yield "all flags", open_data(POOL, [STORAGE], flags=0xFFFF)
     yield "pool id length beyond the end", header.pack(200, 0, 0, 0) + b"BP-1"
     yield "storage count beyond the end", header.pack(4, 3, 0, 0) + b"BP-1" + b"\2DS"
@@ -167,8 +167,9 @@ def test_bad_open_data(front, block, data):
     assert front.open_raw(data, block.id, block.genstamp).status == -errno.EINVAL
 
 
-def test_a_block_of_this_host_needs_no_encryption(front, block):
-    response = front.open(block.id, block.genstamp, POOL, [STORAGE], flags=ENCRYPT)
+@pytest.mark.parametrize("flags", [ENCRYPT, MAC, ENCRYPT | MAC])
+def test_a_block_of_this_host_needs_no_protection(front, block, flags):
+    response = front.open(block.id, block.genstamp, POOL, [STORAGE], flags=flags)
     assert (response.status, response.flags & REMOTE) == (0, 0)
     assert front.read(response.handle, 0, 100) == block.content()[:100]
     front.close_handle(response.handle)
