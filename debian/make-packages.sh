@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds the packages in a copy of the work tree, FOLDER/tree, puts them in FOLDER and runs lintian.
+# Their version is that of the tree and of this release of Debian (changelog-of-release.sh).
 # The copy keeps its objects for the next run. If no input of the packages has changed, the packages
 # of the last run stay. FOLDER/vread.spdx.json is their bill of materials. The jar's classes must have
 # been built. `make deb` calls this script.
@@ -13,6 +14,7 @@ out=$(cd "$1" && pwd)
 tree=$out/tree
 exec 9>"$out/lock"
 flock 9
+changelog=$("$top/debian/changelog-of-release.sh" /etc/os-release "$top/debian/changelog")
 
 # Lists the files that git tracks, and new ones that it does not ignore.
 list_tree() {
@@ -21,17 +23,27 @@ list_tree() {
 		(cd "$top" && find -files0-from - -maxdepth 0 -print0 2>/dev/null)
 }
 
-# Makes the copy equal to the work tree, times of files included, but keeps the copy's build/.
+# Makes the copy equal to the work tree, times of files included, but keeps the copy's build/. Only its
+# changelog is that of the release. Objects of another version are not kept: they may be of another
+# release's compiler.
 copy_tree() {
+	if ! echo "$changelog" | cmp -s - "$tree/debian/changelog"; then
+		rm -rf "$tree"
+	fi
 	mkdir -p "$tree"
 	find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	list_tree | (cd "$top" && tar -c --null -T -) | tar -x -C "$tree"
+	echo "$changelog" >"$tree/debian/changelog"
 }
 
-# A digest of names, modes and contents, without tests and the lab: they are in no package.
+# A digest of names, modes and contents, without tests and the lab: they are in no package. The
+# release is part of it, because a system is upgraded with its build/.
 digest() {
-	list_tree | grep -zEv '^(tests|tools/lab)/' | LC_ALL=C sort -z |
-		(cd "$top" && tar -c --null -T - --mtime=@0 --owner=0 --group=0) | sha256sum
+	{
+		echo "$changelog"
+		list_tree | grep -zEv '^(tests|tools/lab)/' | LC_ALL=C sort -z |
+			(cd "$top" && tar -c --null -T - --mtime=@0 --owner=0 --group=0)
+	} | sha256sum
 }
 
 # Copies classes and headers, and dates them as new, so that the build does not run Maven again.

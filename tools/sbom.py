@@ -174,7 +174,8 @@ def document(folder):
     for path in paths:
         bill.add_needs(path)
     bill.add_hadoop()
-    version = run("dpkg-parsechangelog", "-S", "Version")
+    # Of one `make deb`, on one release of Debian, which is in the version.
+    (version,) = {run("dpkg-deb", "-f", path, "Version") for path in paths}
     made = datetime.fromtimestamp(int(run("dpkg-parsechangelog", "-S", "Timestamp")), UTC)
     return {
         "spdxVersion": "SPDX-2.3",

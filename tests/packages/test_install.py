@@ -2,6 +2,7 @@
 """Tests of the files of `make install` and of debian/, as far as possible without making
 packages."""
 
+import itertools
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from tests.support.debian_packages import TOOLS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 VREADD = REPOSITORY / "xen-backend/control/vreadd.service"
+CHANGELOG = REPOSITORY / "debian/changelog"
 SERVICES = {  # unit: greatest exposure that it may have, by `systemd-analyze security`, 0 to 10
     VREADD: 2.1,
     REPOSITORY / "tools/xl-vread/vread-metrics.service": 1.5,
@@ -128,6 +130,47 @@ def test_the_packages_are_of_this_version():
     done = subprocess.run([check, "99.0"], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 1
     assert "xen-backend/base/version.h of 99.0" in done.stderr
+
+
+def os_release(folder, text):
+    path = folder / "os-release"
+    path.write_text(f'PRETTY_NAME="A system"\n{text}')
+    return path
+
+
+def changelog(release):
+    command = [REPOSITORY / "debian/changelog-of-release.sh", release, CHANGELOG]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def of_release(number, name, folder):
+    """The lines of the changelog in the packages of a release of Debian."""
+    text = f"ID=debian\nVERSION_ID={number}\nVERSION_CODENAME={name}\n"
+    done = changelog(os_release(folder, text))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_each_release_of_debian_has_versions_of_its_own(tmp_path):
+    """They sort as the releases do, and between the versions of this release and the next one."""
+    versions = [version()]
+    for number, name in ((12, "bookworm"), (13, "trixie")):
+        versions.append(f"{version()}+deb{number}u1")
+        first, *others = of_release(number, name, tmp_path)
+        assert first == f"vread ({versions[-1]}) {name}; urgency=medium"
+        assert others == CHANGELOG.read_text().splitlines()[1:]
+    versions += [f"{version()}.1"]
+    for lower, higher in itertools.pairwise(versions):
+        command = ["dpkg", "--compare-versions", lower, "lt", higher]
+        assert subprocess.run(command).returncode == 0, (lower, higher)
+
+
+@pytest.mark.parametrize("text", ["ID=debian\n", "ID=ubuntu\nVERSION_ID=24.04\n"])
+def test_no_packages_of_another_system(text, tmp_path):
+    path = os_release(tmp_path, text)
+    done = changelog(path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{path} is of A system: make the packages on Debian 12 or 13" in done.stderr
 
 
 def test_the_page_says_what_making_packages_on_debian_13_needs():

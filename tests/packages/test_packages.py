@@ -30,6 +30,7 @@ PACKAGES = [
     "vread-hdfs",
     "vread-tools",
 ]
+SUFFIXES = {BOOKWORM: "deb12u1", TRIXIE: "deb13u1"}
 KERNELS = {BOOKWORM: "6.1.", TRIXIE: "6.12."}
 # Packages that are installed first: the compiler of a program that uses the library, and what a
 # minimal Debian 13 lacks.  Autoremove would keep these two if they came with ours, because apt
@@ -164,6 +165,11 @@ def module_states(root):
     return root.run("dkms", "status", "vread").splitlines()
 
 
+def released(packages):
+    """The version of the programs: that of the packages without the release of Debian."""
+    return field(packages["vread-tools"], "Version").partition("+")[0]
+
+
 def placed(suite, path):
     """Where the release has the file: in Debian 13 no package has files in /lib."""
     return f"usr/{path}" if suite == TRIXIE and path.startswith("lib/") else path
@@ -210,7 +216,7 @@ def test_what_is_in_them(suite, packages):
         "vread-frontend-dkms": {
             "lib/udev/rules.d/60-vread.rules",
             "usr/share/man/man4/vread.4.gz",
-            f"usr/src/vread-{field(packages['vread-tools'], 'Version')}/dkms.conf",
+            f"usr/src/vread-{released(packages)}/dkms.conf",
         },
         "libvread1": {"usr/lib/x86_64-linux-gnu/libvread.so.1"},
         "libvread-dev": {
@@ -236,10 +242,15 @@ def test_what_is_in_them(suite, packages):
         assert depends in field(packages["vread-frontend-dkms"], "Depends")
 
 
+def test_their_version_names_the_release_of_debian(suite, packages):
+    versions = {field(path, "Version") for path in packages.values()}
+    assert versions == {f"{released(packages)}+{SUFFIXES[suite]}"}
+
+
 def test_install(suite, root, packages):
     install(root, packages.values())
     assert root.run("dpkg", "--audit") == ""
-    version = field(packages["vread-tools"], "Version")
+    version = released(packages)
     for program in ("vread", "xl-vread"):
         assert root.run(program, "version").split() == [program, version]
     assert root.run("vreadd", "--version").split() == ["vreadd", version]
@@ -382,13 +393,15 @@ def newer(packages, folder):
     """Makes packages of the next version: another version number, and another default
     configuration."""
     made = []
+    old = released(packages)
     for name, path in packages.items():
-        old = field(path, "Version")
+        version = field(path, "Version")
         tree = folder / name
         subprocess.run(["dpkg-deb", "--raw-extract", path, tree], check=True)
         for script in (tree / "DEBIAN").iterdir():
             if script.name not in ("md5sums", "conffiles", "symbols"):
-                script.write_text(script.read_text().replace(old, NEWER))
+                text = script.read_text().replace(version, NEWER)
+                script.write_text(text.replace(old, NEWER))
         for source in tree.glob(f"usr/src/vread-{old}"):
             source = source.rename(source.with_name(f"vread-{NEWER}"))
             conf = source / "dkms.conf"

@@ -14,6 +14,7 @@ from tools.vreadd import REPOSITORY
 SCRIPT = REPOSITORY / "tools/sbom.py"
 CONTROL = (REPOSITORY / "debian/control").read_text()
 NAMES = sorted(re.findall(r"^Package: (.*)$", CONTROL, re.M))
+VERSION = "0.1.0+deb12u1"
 COMMON = "libc6 (>= 2.34), adduser"
 # The fields that SPDX 2.3 wants, and those without which the bill says nothing.
 OF_DOCUMENT = {"spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo"}
@@ -23,7 +24,7 @@ KINDS = {"DESCRIBES", "DEPENDS_ON", "OPTIONAL_DEPENDENCY_OF", "PROVIDED_DEPENDEN
 LICENCES = {"Apache-2.0", "GPL-2.0-only", "GPL-2.0-or-later", "MIT", "Linux-syscall-note"}
 
 
-def make_package(folder, name, version="0.1.0", **fields):
+def make_package(folder, name, version=VERSION, **fields):
     control = {"Package": name, "Version": version, "Architecture": "all"} | fields
     control |= {"Maintainer": "vRead <maintainers@vread.example>", "Description": "a test"}
     tree = folder / "trees" / name
@@ -48,11 +49,11 @@ def folder(tmp_path_factory):
     for name in NAMES:
         needs = {"Depends": COMMON}
         if name == "libvread-dev":
-            needs = {"Pre-Depends": "dpkg", "Depends": "libvread1 (= 0.1.0)"}
+            needs = {"Pre-Depends": "dpkg", "Depends": f"libvread1 (= {VERSION})"}
         if name == "vread-frontend-dkms":
             needs["Recommends"] = "linux-headers-generic | linux-headers-amd64"
         make_package(folder, name, **needs)
-    make_package(folder, "libvread1-dbgsym", Depends="libvread1 (= 0.1.0)")
+    make_package(folder, "libvread1-dbgsym", Depends=f"libvread1 (= {VERSION})")
     done = write_bill(folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder
@@ -75,6 +76,7 @@ def related(bill, kind):
 def test_it_has_what_spdx_wants(bill):
     assert bill.keys() >= OF_DOCUMENT
     assert (bill["spdxVersion"], bill["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
+    assert bill["name"] == f"vread-{VERSION}"
     assert re.fullmatch(r"https://\S+[^#]", bill["documentNamespace"])
     made = bill["creationInfo"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", made["created"])
@@ -100,7 +102,7 @@ def test_it_describes_each_package_and_nothing_else(bill, folder):
         data = (folder / package["packageFileName"]).read_bytes()
         sum_ = {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}
         assert package["checksums"] == [sum_]
-        assert package["versionInfo"] == "0.1.0"
+        assert package["versionInfo"] == VERSION
         words = set(re.findall(r"[\w.+-]+", package["licenseDeclared"]))
         assert words - {"AND", "OR", "WITH"} <= LICENCES
     declared = {package["name"]: package["licenseDeclared"] for package in ours}
@@ -116,7 +118,7 @@ def test_what_packages_need(bill):
     needed = related(bill, "DEPENDS_ON")
     library = "SPDXRef-Package-libvread1"
     assert needed[library, "SPDXRef-Debian-libc6"] == "libc6 (>= 2.34)"
-    assert needed["SPDXRef-Package-libvread-dev", library] == "libvread1 (= 0.1.0)"
+    assert needed["SPDXRef-Package-libvread-dev", library] == f"libvread1 (= {VERSION})"
     assert needed["SPDXRef-Package-libvread-dev", "SPDXRef-Debian-dpkg"] == "dpkg"
     assert len(needed) == 2 * len(NAMES)
     (headers, by), comment = related(bill, "OPTIONAL_DEPENDENCY_OF").popitem()
@@ -152,4 +154,4 @@ def test_packages_that_it_does_not_know(tmp_path):
     make_package(tmp_path, "vread-other")
     done = write_bill(tmp_path)
     assert done.returncode == 1
-    assert "vread-other_0.1.0_all.deb: tools/sbom.py does not know its sources" in done.stderr
+    assert f"vread-other_{VERSION}_all.deb: tools/sbom.py does not know its sources" in done.stderr
