@@ -1,15 +1,29 @@
 #!/bin/sh
 # Installs the packages of packages.txt that are missing. If none is missing, prints nothing and
-# needs no network. `make setup` runs it. Usage: install-packages.sh packages.txt
+# needs no network. `make setup` runs it.
+# Usage: install-packages.sh packages.txt [OS-RELEASE]    OS-RELEASE: /etc/os-release by default
 #
 # Tests start the daemons that they need, on loopback. So no daemon of a package that is installed
 # here starts by itself, neither now nor at the next boot.
 set -eu
 daemons="openssh-server/ssh krb5-kdc/krb5-kdc krb5-admin-server/krb5-admin-server
 postgresql/postgresql prometheus/prometheus
-prometheus-node-exporter/prometheus-node-exporter"
+prometheus-node-exporter/prometheus-node-exporter
+libvirt-daemon/libvirtd libvirt-daemon/virtlogd libvirt-daemon/libvirt-guests"
 policy=/usr/sbin/policy-rc.d # see invoke-rc.d(8)
-wanted=$(sed 's/#.*//' "$1" | tr -s ' \t\n' ' ')
+release=${2:-/etc/os-release}
+# shellcheck disable=SC1090  # the caller names it
+case $(. "$release" && echo "${ID-} ${VERSION_ID-}") in
+'debian 12') column=1 ;;
+'debian 13') column=2 ;;
+*)
+	name=$(. "$release" && echo "${PRETTY_NAME-}")
+	echo "setup: $1 names packages of Debian 12 and 13, but $release is of ${name:-no system}." \
+		"Install packages with the same contents, then run make with NO_SETUP=1" >&2
+	exit 1
+	;;
+esac
+wanted=$(awk -v column=$column '{ sub("#.*", "") } NF { print NF < column ? $1 : $column }' "$1")
 missing=
 for p in $wanted; do
 	case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
