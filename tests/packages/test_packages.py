@@ -11,44 +11,34 @@ import subprocess
 
 import pytest
 
-from tests.support.daemon import SIZES, Image
-from tests.support.debian_packages import BOOKWORM, RELEASES, TRIXIE, make_deb
+from tests.support.debian_packages import RELEASES, TRIXIE, make_deb
 from tests.support.debian_root import DebianRoot
-from tests.support.hdfs_dir import POOL
+from tests.support.installed_packages import (
+    BLOCK_ID,
+    CONFIG,
+    KERNELS,
+    PACKAGES,
+    SUFFIXES,
+    by_name,
+    field,
+    main_pid,
+    module_states,
+    put_image,
+    read_block,
+    released,
+    told,
+)
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.thorough, needs_root, pytest.mark.timeout(3600)]
 
-PACKAGES = [
-    "libvread-dev",
-    "libvread1",
-    "vread-backend",
-    "vread-bench",
-    "vread-frontend-dkms",
-    "vread-hdfs",
-    "vread-tools",
-]
-SUFFIXES = {BOOKWORM: "deb12u1", TRIXIE: "deb13u1"}
-KERNELS = {BOOKWORM: "6.1.", TRIXIE: "6.12."}
 # Packages that are installed first: the compiler of a program that uses the library, and what a
 # minimal Debian 13 lacks.  Autoremove would keep these two if they came with ours, because apt
 # depends on "base-passwd | adduser" and perl recommends netbase.
 THERE = ("gcc", "libc6-dev", "adduser", "netbase")
 NEWER = "0.999.0"
-BLOCK_ID = next(iter(SIZES))
-SERVED = f"{POOL}/blk_{BLOCK_ID}_"
-CONFIG = """
-[xen]
-enabled = no
-[local]
-socket = /run/vread/local.sock
-allow-datanodes = dn1
-[datanode dn1]
-image = /srv/dn.img
-data-dirs = /dfs/data
-"""
 # Folders that change by themselves, or hold dpkg's own records of packages.
 VOLATILE = (
     "/dev",
@@ -80,9 +70,7 @@ def suite(request):
 @pytest.fixture(scope="module")
 def packages(suite):
     """{name: path} of the packages.  `make deb` fails if lintian reports anything."""
-    folder = make_deb(suite, REPOSITORY)
-    found = {path.name.split("_")[0]: path for path in sorted(folder.glob("*.deb"))}
-    return {name: path for name, path in found.items() if not name.endswith("-dbgsym")}
+    return by_name(make_deb(suite, REPOSITORY))
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +84,7 @@ def root(suite, packages, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def image(root, tmp_path_factory):
-    image = Image(tmp_path_factory.mktemp("image"))
-    subprocess.run(["cp", image.path, root.file("/srv/dn.img")], check=True)
-    root.file("/srv/dn.img").chmod(0o600)
-    return image
+    return put_image(root, tmp_path_factory.mktemp("image"))
 
 
 def contents(package):
@@ -107,11 +92,6 @@ def contents(package):
         ["dpkg-deb", "--contents", package], check=True, stdout=subprocess.PIPE, text=True
     )
     return {line.split()[5].removeprefix("./") for line in listing.stdout.splitlines()}
-
-
-def field(package, name):
-    command = ["dpkg-deb", "--field", package, name]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def install(root, packages):
@@ -126,30 +106,9 @@ def install(root, packages):
     return root.run("apt-get", "install", "-y", "--no-install-recommends", *keep, *names)
 
 
-def main_pid(root):
-    return root.run("systemctl", "show", "-P", "MainPID", "vreadd").strip()
-
-
-def told(root):
-    """What systemd and vreadd say of the service."""
-    return root.run("systemctl", "status", "--no-pager", "--lines=100", "vreadd", check=False)
-
-
 def another_pid(root, pid):
     """Waits until another vreadd runs than that one."""
     eventually(lambda: main_pid(root) not in (pid, "0"), what=lambda: told(root))
-
-
-def read_block(root, image):
-    """The block's bytes, which the installed vread reads from the installed vreadd."""
-    block = next(block for block in image.blocks if block.id == BLOCK_ID)
-    name = f"{SERVED}{block.genstamp}"
-    endpoint = ["vread", "--endpoint", "/run/vread/local.sock"]
-    eventually(
-        lambda: "finalized" in root.run(*endpoint, "stat", name, check=False),
-        what=lambda: told(root),
-    )
-    return root.output(*endpoint, "cat", name)
 
 
 def processes(root):
@@ -159,15 +118,6 @@ def processes(root):
         return {}
     numbers = root.run("cat", f"/sys/fs/cgroup{group}/cgroup.procs").split()
     return {number: root.run("cat", f"/proc/{number}/comm").strip() for number in numbers}
-
-
-def module_states(root):
-    return root.run("dkms", "status", "vread").splitlines()
-
-
-def released(packages):
-    """The version of the programs: that of the packages without the release of Debian."""
-    return field(packages["vread-tools"], "Version").partition("+")[0]
 
 
 def placed(suite, path):
