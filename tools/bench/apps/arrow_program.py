@@ -2,6 +2,7 @@
 """Reads datasets of HDFS with pyarrow, by the line protocol of java/Commands.java.  arrow.py runs
 it: arrow_program.py STATISTICS, the file into which vRead's plug-in writes its statistics.
 
+    use NAME=VALUE ...   makes the file system anew, with these properties of Hadoop
     make FOLDER ROWS     writes four files of Parquet
     touch                the hypervisor gives this machine the memory that a scan needs
     scan FOLDER          seconds
@@ -35,6 +36,11 @@ class Datasets:
         self._statistics = statistics
         self._hdfs = fs.HadoopFileSystem("default")
         self._table = None  # what was read last
+
+    def use(self, *properties):
+        extra = dict(each.split("=", 1) for each in properties)
+        self._hdfs = fs.HadoopFileSystem("default", extra_conf=extra)
+        return {}
 
     def make(self, folder, rows):
         self._hdfs.create_dir(folder)
@@ -104,6 +110,7 @@ def _digest(table):
 def main(statistics):
     datasets = Datasets(statistics)
     commands = {
+        "use": datasets.use,
         "make": datasets.make,
         "touch": datasets.touch,
         "scan": datasets.scan,

@@ -76,25 +76,12 @@ class HBase(Application):
         return versions(jars("hbase"), *JARS) | {"rows": self._rows, "gets": self._gets}
 
     def _start(self, way):
-        zoo_keeper, master, region_server = free_ports(3)
-        site = {
-            "hbase.rootdir": f"{self.bed.cluster.uri}{_root(way)}",
-            "hbase.cluster.distributed": "true",
-            "hbase.tmp.dir": self.bed.folder / "tmp" / f"hbase-{way}",
-            "hbase.zookeeper.quorum": "127.0.0.1",
-            "hbase.zookeeper.property.clientPort": zoo_keeper,
-            "hbase.master.hostname": "127.0.0.1",
-            "hbase.regionserver.hostname": "127.0.0.1",
-            "hbase.master.port": master,
-            "hbase.regionserver.port": region_server,
-            "hbase.master.info.port": "-1",
-            "hbase.regionserver.info.port": "-1",
-            # One region, whatever its size.
-            "hbase.hregion.max.filesize": str(1 << 40),
-        }
+        root = f"{self.bed.cluster.uri}{_root(way)}"
+        properties = site(root, self.bed.folder / "tmp" / f"hbase-{way}", free_ports(3))
+        zoo_keeper = properties["hbase.zookeeper.property.clientPort"]
         class_path = self.bed.class_path(way)
         conf = class_path[-1]
-        (conf / "hbase-site.xml").write_text(config.site(site))
+        (conf / "hbase-site.xml").write_text(config.site(properties))
         with open(conf / "log4j.properties", "a") as log:
             log.write(LOG_TIMES)
         folder = self.bed.folder / f"hbase-{way}-{zoo_keeper}"
@@ -124,6 +111,26 @@ class HBase(Application):
         if len(found) != 1:
             raise BenchError(f"hbase by {way}: {test} logged {found}:\n{client.log()}")
         return int(found[0][0]) / 1000
+
+
+def site(root, tmp, ports):
+    """The properties of an HBase in one process.  ports: of ZooKeeper, master, RegionServer."""
+    zoo_keeper, master, region_server = ports
+    return {
+        "hbase.rootdir": root,
+        "hbase.cluster.distributed": "true",
+        "hbase.tmp.dir": tmp,
+        "hbase.zookeeper.quorum": "127.0.0.1",
+        "hbase.zookeeper.property.clientPort": zoo_keeper,
+        "hbase.master.hostname": "127.0.0.1",
+        "hbase.regionserver.hostname": "127.0.0.1",
+        "hbase.master.port": master,
+        "hbase.regionserver.port": region_server,
+        "hbase.master.info.port": "-1",
+        "hbase.regionserver.info.port": "-1",
+        # One region, whatever its size.
+        "hbase.hregion.max.filesize": str(1 << 40),
+    }
 
 
 def _root(way):

@@ -11,6 +11,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.spark.api.java.function.ForeachPartitionFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -25,6 +26,8 @@ import org.postgresql.copy.CopyIn;
  * <pre>
  *   make FOLDER ROWS   tables: facts and names as Parquet, users as Hive's text
  *   open FOLDER        makes the tables known
+ *   set NAME VALUE     sets a property of Spark and Hadoop; file systems are made anew
+ *   unset NAME         removes that property; the same
  *   query SQL          collects; seconds
  *   digest             SHA-256 of the sorted rows of the last query
  *   insert URL USER PASSWORD TABLE
@@ -63,6 +66,14 @@ final class SparkJobs extends Commands {
                 return make(words[1], Long.parseLong(words[2]));
             case "open":
                 return open(words[1]);
+            case "set":
+                spark.conf().set(words[1], words[2]);
+                FileSystem.closeAll();
+                return "{}";
+            case "unset":
+                spark.conf().unset(words[1]);
+                FileSystem.closeAll();
+                return "{}";
             case "query":
                 return query(words[1]);
             case "digest":
