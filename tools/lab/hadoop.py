@@ -17,7 +17,16 @@ from tools.images.empty import make_empty_image
 
 from .cache import cached, key_of
 from .deployment import Backend, Datanode
-from .hadoop_guests import CLIENT, DATA_DEVICE, DATA_DIR, NAMENODE, HadoopGuests, Member, Place
+from .hadoop_guests import (
+    CLIENT,
+    DATA_DEVICE,
+    DATA_DIR,
+    GUEST_MIB,
+    NAMENODE,
+    HadoopGuests,
+    Member,
+    Place,
+)
 from .hadoop_guests import DATANODE as DATANODE_GUEST
 from .host import XenHost
 from .java_disk import java_disk
@@ -69,8 +78,9 @@ class Hdfs(HadoopGuests):
         properties: dict[str, str] | None = None,
         client_disks: Sequence[str] = (),
         client_files: dict[str, Path] | None = None,
+        client_mib: int = GUEST_MIB,
     ) -> None:
-        """properties: further Hadoop properties of all three."""
+        """properties: further Hadoop properties of all three.  client_mib: the client's memory."""
         self.host, self.backend = host, backend
         place = Place(host, backend)
         super().__init__(
@@ -79,6 +89,7 @@ class Hdfs(HadoopGuests):
             properties=properties,
             client_disks=client_disks,
             client_files=client_files,
+            client_mib=client_mib,
         )
 
     def start(self) -> None:

@@ -88,13 +88,15 @@ class HadoopGuests:
         properties: dict[str, str] | None = None,
         client_disks: Sequence[str] = (),
         client_files: dict[str, Path] | None = None,
+        client_mib: int = GUEST_MIB,
     ) -> None:
         """members: {name of the domU: Member}; names other than "namenode" and "client" are
         DataNodes.  properties: further Hadoop properties of all domUs."""
         self.members = members
         self.guests: dict[str, Guest] = {}
         self._client_disks, self._client_files = tuple(client_disks), client_files or {}
-        self._properties = _properties(block_mib) | (properties or {})
+        self._client_mib = client_mib
+        self.properties = _properties(block_mib) | (properties or {})
 
     @property
     def namenode(self) -> Guest:
@@ -163,7 +165,7 @@ class HadoopGuests:
     def take_over(self, host: XenHost) -> None:
         """Uses the domUs with which the host was restored: connects those that have a device, and
         destroys those that are members elsewhere or nowhere."""
-        self._properties |= host.told["properties"]
+        self.properties |= host.told["properties"]
         for name, guest in host.guests.items():
             if name in self.members and self.members[name].place.host is host:
                 self._take_over(name, guest)
@@ -289,7 +291,7 @@ class HadoopGuests:
         member = self.members[name]
         guest = member.place.host.create_guest(
             name,
-            memory_mib=GUEST_MIB,
+            memory_mib=self._client_mib if name == CLIENT else GUEST_MIB,
             vifs=[member.address],
             disks=[f"phy:{JAVA_DEVICE},xvdj,r", *disks],
             files=self._hadoop_files(name) | (files or {}),
@@ -316,7 +318,7 @@ class HadoopGuests:
         """Hadoop's configuration, and /etc/hosts with the names of all domUs."""
         folder = self.members[name].place.host.folder / "hadoop"
         conf = folder / name
-        write_conf_dir(conf, self._properties | self._own_properties(name))
+        write_conf_dir(conf, self.properties | self._own_properties(name))
         (conf / "hadoop-env.sh").write_text(f"HADOOP_CLASSPATH=${{HADOOP_CLASSPATH-{self.jar}}}\n")
         (conf / "hadoop-metrics2.properties").write_text(METRICS)
         hosts = folder / "hosts"

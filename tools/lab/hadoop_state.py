@@ -20,7 +20,8 @@ from collections.abc import Iterator
 
 from tools.hdfs import config
 
-from . import hadoop, hadoop_guests, java_disk, source
+from . import applications, hadoop, hadoop_guests, java_disk, source
+from .application_disk import application_disk
 from .host import XenHost
 from .java_program import WarmShell
 from .paths import LAB, LabError
@@ -30,6 +31,7 @@ from .states import State
 
 SOURCE_MIB = 64
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
+APPLICATIONS_DEVICE = "/dev/vdc"  # in dom0, instead of SOURCE_DISK's
 SPARE = "/dev/vdd"  # a datanode's disk that is empty: nothing in the state uses it
 # A restored host's clocks jump to now: keys and tokens made in the state must still be valid.
 YEAR = str(365 * 24 * 60)
@@ -53,6 +55,16 @@ def arguments(source_mib: int = SOURCE_MIB, cpus: int = 1) -> dict:
     }
 
 
+def with_applications() -> dict:
+    """The same for a host whose client runs applications (applications.py)."""
+    return {
+        "memory_mib": hadoop.HOST_MIB + applications.GUEST_MIB - hadoop_guests.GUEST_MIB,
+        "dom0_mib": hadoop.DOM0_MIB,
+        "disks": [*hadoop.disks(), Disk(application_disk(), "readonly")],
+        "state": State("hdfs-applications", _prepare_for_applications, _inputs),
+    }
+
+
 def disks(source_mib: int = SOURCE_MIB) -> list[Disk]:
     """Those of HDFS, one with noise of source_mib or SOURCE_MIB, whichever is more, and SPARE."""
     spare = hadoop.disks()[0]
@@ -65,12 +77,21 @@ class _UnservedHdfs(hadoop.Hdfs):
 
 
 def _prepare(host: XenHost) -> dict:
+    return _start(host, client_disks=[SOURCE_DISK])
+
+
+def _prepare_for_applications(host: XenHost) -> dict:
+    disk = f"phy:{APPLICATIONS_DEVICE},xvdk,r"
+    return _start(host, client_disks=[disk], client_mib=applications.GUEST_MIB)
+
+
+def _start(host: XenHost, **client) -> dict:
     hdfs = _UnservedHdfs(
         host,
         hadoop.backend(host),
         properties=PROPERTIES,
-        client_disks=[SOURCE_DISK],
         client_files=WarmShell.files(),
+        **client,
     )
     host.progress("booting three domUs, for NameNode, DataNode and client")
     hdfs.boot_namenode()

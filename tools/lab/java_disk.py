@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, hadoop_class_path
@@ -44,7 +45,7 @@ FREE = 1.1  # size of the file system over that of its content
 def java_disk(version: str = DEFAULT_VERSION) -> Path:
     """The image: an ext4 file system without a journal and without a partition table."""
     jars = hadoop_class_path(version)
-    home = _java_home()
+    home = java_home()
     inputs = [(jars.parent / "key").read_bytes(), (home / "release").read_bytes()]
     inputs.append(Path(__file__).read_bytes())
     return cached("java", ".ext4", key_of(inputs), lambda path: _make(path, version, jars, home))
@@ -55,7 +56,7 @@ def _order(jar: str) -> tuple:
     return not jar.startswith("hadoop-"), jar
 
 
-def _java_home() -> Path:
+def java_home() -> Path:
     for parent in Path(shutil.which("jlink") or "/").resolve().parents:
         if (parent / "jmods").is_dir():
             return parent
@@ -67,29 +68,38 @@ def _make(image: Path, version: str, jars: Path, home: Path) -> None:
         scratch = Path(folder)
         root = scratch / "root"
         root.mkdir()
-        _add_runtime(root, home)
+        add_runtime(root, home, MODULES)
         shutil.copytree(jars, root / "lib")
         names = sorted((path.name for path in (root / "lib").glob("*.jar")), key=_order)
         (root / "class-path").write_text(":".join(f"lib/{name}" for name in names) + "\n")
         _add_archive(root, scratch, version)
         _add_name_directory(root, scratch)
-        _add_file_system(image, root)
+        make_file_system(image, root, "java")
 
 
-def _add_runtime(root: Path, home: Path) -> None:
+def add_runtime(root: Path, home: Path, modules: Iterable[str]) -> None:
+    """Adds jre/, of the JDK at `home`, and syslib/."""
     runtime = root / "jre"
-    _run(
+    run(
         [home / "bin" / "jlink", "--module-path", home / "jmods", "--output", runtime]
-        + ["--add-modules", ",".join(MODULES), "--strip-debug", "--no-header-files"]
+        + ["--add-modules", ",".join(modules), "--strip-debug", "--no-header-files"]
         + ["--no-man-pages"]
     )
     libraries = [p for p in (runtime / "lib").rglob("*.so") if not GRAPHICS.match(p.name)]
-    _run([runtime / "bin" / "java", "-Xshare:dump"])
-    places = {"LD_LIBRARY_PATH": f"{runtime}/lib:{runtime}/lib/server"}
-    found = set(LIBRARY.findall(_run(["ldd", runtime / "bin" / "java", *libraries], places)))
-    (root / "syslib").mkdir()
-    for library in sorted(found):
-        if not library.startswith(str(runtime)):
+    run([runtime / "bin" / "java", "-Xshare:dump"])
+    places = [runtime / "lib", runtime / "lib" / "server"]
+    add_libraries(root, [runtime / "bin" / "java", *libraries], places)
+
+
+def add_libraries(root: Path, programs: Iterable[Path], places: Iterable[Path] = ()) -> None:
+    """Adds the shared libraries that the programs need to syslib/, without those in the folders
+    `places`, where the programs look first."""
+    folders = [str(place) for place in places]
+    found = run(["ldd", *programs], {"LD_LIBRARY_PATH": ":".join(folders)})
+    present = tuple(f"{place}/" for place in places)
+    (root / "syslib").mkdir(exist_ok=True)
+    for library in sorted(set(LIBRARY.findall(found))):
+        if not str(Path(library).resolve()).startswith(present):
             shutil.copy(library, root / "syslib")
 
 
@@ -141,11 +151,12 @@ def _add_name_directory(root: Path, scratch: Path) -> None:
     _java(root, [*options, "-cp", class_path, NAMENODE, "-format", "-force", "-nonInteractive"])
 
 
-def _add_file_system(image: Path, root: Path) -> None:
+def make_file_system(image: Path, root: Path, label: str) -> None:
+    """Makes an image with an ext4 file system that has the files below `root`."""
     content = sum(path.lstat().st_size + 4096 for path in root.rglob("*"))
     blocks = int(content * FREE / 4096) + 2048
-    options = ["-O", "^has_journal", "-m", "0", "-L", "java", "-d", root]
-    _run(["/usr/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", *options, image, str(blocks)])
+    options = ["-O", "^has_journal", "-m", "0", "-L", label, "-d", root]
+    run(["/usr/sbin/mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", *options, image, str(blocks)])
 
 
 def _class_path(root: Path) -> str:
@@ -153,10 +164,11 @@ def _class_path(root: Path) -> str:
 
 
 def _java(root: Path, arguments: list) -> None:
-    _run(["jre/bin/java", *arguments], cwd=root)
+    run(["jre/bin/java", *arguments], cwd=root)
 
 
-def _run(command: list, environment: dict | None = None, cwd: Path | None = None) -> str:
+def run(command: list, environment: dict | None = None, cwd: Path | None = None) -> str:
+    """Runs a command; returns its standard output.  LabError: it failed."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words,

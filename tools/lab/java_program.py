@@ -22,23 +22,13 @@ TIMEOUT = 600.0
 POLL = 0.5
 
 
-class JavaProgram:
-    def __init__(
-        self,
-        guest: Guest,
-        main: str,
-        jar: str,
-        options: str = "",
-        heap: str = "64m",
-        running: int | None = None,
-    ) -> None:
-        """Starts the program; jar: its path in the guest.  running: the `number` of a program that
-        was up when the guest's host was saved, and is used instead."""
-        self._main = main
+class LineProgram:
+    def __init__(self, guest: Guest, name: str, command: str, running: int | None = None) -> None:
+        """Starts the command.  running: the `number` of a program that was up when the guest's
+        host was saved, and is used instead."""
+        self._main = name
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._partial = b""
-        environment = f"HADOOP_CLASSPATH={PLUGIN}:{jar} HADOOP_HEAPSIZE_MAX={heap}"
-        command = f'{environment} HADOOP_OPTS="{options}" exec hdfs {main}'
         if running is None:
             self._process = guest.popen(command, sink=self._received)
         else:
@@ -93,6 +83,24 @@ class JavaProgram:
         *whole, self._partial = (self._partial + data).split(b"\n")
         for line in whole:
             self._lines.put(line)
+
+
+class JavaProgram(LineProgram):
+    """A class of a jar, with Hadoop's class path."""
+
+    def __init__(
+        self,
+        guest: Guest,
+        main: str,
+        jar: str,
+        options: str = "",
+        heap: str = "64m",
+        running: int | None = None,
+    ) -> None:
+        """jar: its path in the guest.  running: as LineProgram's."""
+        environment = f"HADOOP_CLASSPATH={PLUGIN}:{jar} HADOOP_HEAPSIZE_MAX={heap}"
+        command = f'{environment} HADOOP_OPTS="{options}" exec hdfs {main}'
+        super().__init__(guest, main, command, running)
 
 
 class WarmShell(JavaProgram):
