@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real applications in a client domU read stock HDFS by vRead: Spark SQL, MapReduce, DistCp
+and pyarrow.  The results must be those that are known, and the DataNode must not serve what
+vRead can give.
+
+The applications are those of the native bench (tools/bench/apps), with a few MiB of data.  The
+same programs make the data and the known results here, natively.  The DataNode's disk is
+mounted in its domU all the time.  Speed is not judged.
+
+The module is slow: HDFS and the applications' JVMs run on one emulated processor.  `make test`
+instead runs test_hadoop.py, in which `hdfs dfs` reads.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tools.bench.apps.arrow import NATIVE_THREADS, PROGRAM
+from tools.bench.apps.jars import jars
+from tools.bench.apps.program import JavaProgram
+from tools.bench.apps.spark import QUERIES
+from tools.hdfs import config
+from tools.hdfs.native_code import pyarrow_dir
+from tools.lab import applications, hadoop, hadoop_state
+from tools.lab.applications import PYARROW, STATISTICS, Application
+from tools.lab.hadoop_guests import CONF, METRICS_AGE
+from tools.lab.source import noise
+
+pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+BLOCK_MIB = 1
+ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
+SPARK_ROWS = 50_000  # 108 bytes each
+PYARROW_ROWS = 50_000  # 112 bytes each
+SORT_ROWS = 20_000
+ROW_BYTES, KEY_BYTES = 100, 10  # of terasort
+# A job's FileSystem is of its own, with the configuration of the moment.
+UNSHARED = {"fs.hdfs.impl.disable.cache": "true"}
+# Writes what arrow_program.py writes, to a local folder, and prints the digests of its reads.
+ARROW_DATA = """
+import json, sys
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import arrow_program as program
+folder, rows = sys.argv[1], int(sys.argv[2])
+each = rows // program.FILES
+for number in range(program.FILES):
+    pq.write_table(program._table(number * each, each), f"{folder}/{number}.parquet")
+table = program._table(0, rows)
+wanted = (pc.field("amount") >= 1000) & (pc.field("amount") < 2000)
+some = table.filter(wanted).select(["id", "note"])
+print(json.dumps({"scan": program._digest(table), "filter": program._digest(some)}))
+"""
+
+
+@dataclass
+class Read:
+    """What was read between two moments.  Bytes: that vreadd gave to the client, that the plug-in
+    gave to the application, and that the DataNode sent."""
+
+    given: int = 0
+    got: int = 0
+    sent: int = 0
+    reasons: dict = field(default_factory=dict)  # why the stock client read, and how often
+
+    def __str__(self):
+        share = self.got / (self.got + self.sent) if self.got + self.sent else 0
+        return f"{share:.2%} by vRead: {self.got} of {self.got + self.sent} bytes, {self.reasons}"
+
+
+class Bed:
+    """HDFS with a shell, and the client in which applications run."""
+
+    def __init__(self, hdfs, backend, shell):
+        self.hdfs, self.backend, self._shell = hdfs, backend, shell
+        self.client = hdfs.client
+        # Blocks that were written while the host's state was made are not published again.
+        self._unpublished = self._written() - hdfs.published()
+
+    def put(self, folder, path):
+        """Writes a local folder's files to HDFS and waits until their blocks are published."""
+        here = f"/run/data{path}"
+        files = (file for file in folder.rglob("*") if file.is_file() and file.suffix != ".crc")
+        for file in sorted(files):
+            self.client.put(file, f"{here}/{file.relative_to(folder)}")
+        assert self._shell.run(f"-put {here} {path}")["status"] == 0, self._shell.complaints
+        self.client.run(["rm", "-r", here]).check()
+        self.wait_published()
+
+    def wait_published(self):
+        """Waits until all finalized blocks are published."""
+        self.hdfs.wait_published(self._written() - self._unpublished)
+
+    def configure(self, properties):
+        """Sets the configuration of the client's jobs."""
+        for name in ("core-site.xml", "hdfs-site.xml"):
+            text = config.site(self.hdfs.properties | properties)
+            self.client.run(f"cat >{CONF}/{name}", stdin=text.encode()).check()
+
+    def _written(self):
+        """How many blocks the DataNode has finalized."""
+        time.sleep(METRICS_AGE)
+        return self.hdfs.jmx("datanode", ACTIVITY)["BlocksWritten"]
+
+    @contextmanager
+    def reading(self, program, what):
+        """Yields a Read, which is complete at the end of the context."""
+        read = Read()
+        before = self._counts(program)
+        began = time.monotonic()
+        yield read
+        seconds = time.monotonic() - began
+        after = self._counts(program)
+        read.given, read.got, read.sent = (
+            after[name] - before[name] for name in ("given", "got", "sent")
+        )
+        read.reasons = {
+            reason: count - before["reasons"].get(reason, 0)
+            for reason, count in after["reasons"].items()
+            if count > before["reasons"].get(reason, 0)
+        }
+        print(f"{what}: {seconds:.0f} s, {read}", flush=True)
+
+    def _counts(self, program):
+        told = program.ask("statistics")
+        vread = told.get("vread", {"bytes": 0, "reasons": {}})
+        failed = {f"failed: {reason}": n for reason, n in vread["reasons"].items()}
+        return {
+            "given": self.backend.bytes_read(self.client),
+            "got": vread["bytes"],
+            "sent": self.hdfs.bytes_served(),
+            "reasons": told.get("fallback", {}).get("reasons", {}) | failed,
+        }
+
+
+@pytest.fixture(scope="module")
+def bed(start_host, product_files):
+    dom0_files, guest_files = product_files
+    host = start_host(
+        "applications",
+        **hadoop_state.with_applications(),
+        files=dom0_files,
+        guest_files=guest_files,
+    )
+    backend = hadoop.backend(host)
+    backend.start()
+    hdfs = hadoop.Hdfs(host, backend, block_mib=BLOCK_MIB)
+    hdfs.start()
+    applications.mount(hdfs.client)
+    with hdfs.shell() as shell:
+        yield Bed(hdfs, backend, shell)
+
+
+def all_by_vread(read):
+    assert read.given >= read.got > 0, read
+    assert read.sent == 0 and not read.reasons, read
+
+
+def nearly_all_by_vread(read):
+    """As all_by_vread(), of a program that also reads small files right after it wrote them.  The
+    host may not see such a file's last block yet: ENOENT."""
+    assert read.given >= read.got > 0, read
+    assert read.reasons.keys() <= {"ENOENT"}, read
+    assert read.sent == 0 or read.reasons, read
+    assert read.sent <= read.got / 100, read
+
+
+def test_pyarrow(bed, tmp_path):
+    """A dataset of four files of Parquet, through libhdfs: all of it, and a range."""
+    modules = os.environ | {"PYTHONPATH": f"{pyarrow_dir()}:{PROGRAM.parent}"}
+    command = [sys.executable, "-c", ARROW_DATA, tmp_path, str(PYARROW_ROWS)]
+    made = subprocess.run(command, env=modules, stdout=subprocess.PIPE, check=True)
+    digests = json.loads(made.stdout)
+    bed.put(tmp_path, "/arrow")
+    with Application(bed.client, PYARROW) as arrow:
+        properties = hadoop.READER | NATIVE_THREADS | {hadoop.STATISTICS: STATISTICS}
+        arrow.ask("use", *(f"{name}={value}" for name, value in properties.items()))
+        for operation, digest in digests.items():
+            with bed.reading(arrow, f"pyarrow {operation}") as read:
+                arrow.ask(operation, "/arrow")
+            assert arrow.ask("digest") == {"digest": digest}
+            all_by_vread(read)
+
+
+def test_spark_sql(bed, tmp_path):
+    """Queries over Parquet, and one over a text table as Hive makes it.  Spark brings Hadoop's
+    shaded client.  It takes minutes, because Spark loads ten thousand classes."""
+    data = tmp_path / "data"
+    class_path = [f"{jars('spark')}/*"]
+    queries = {name: sql.format(rows=SPARK_ROWS) for name, sql in QUERIES.items()}
+    expected = {}
+    with JavaProgram("spark", ["SparkJobs.java"], class_path, tmp_path / "spark", 1024) as spark:
+        spark.ask("make", f"file://{data}", SPARK_ROWS)
+        spark.ask("open", f"file://{data}")
+        for query, sql in queries.items():
+            spark.ask("query", sql)
+            expected[query] = spark.ask("digest")
+            assert expected[query]["rows"] > 0
+    bed.put(data, "/spark")
+    with Application(bed.client, "spark") as spark:
+        for name, value in hadoop.READER.items():
+            spark.ask("set", name, value)
+        with bed.reading(spark, "spark open") as read:
+            spark.ask("open", "/spark")
+        all_by_vread(read)
+        for query, sql in queries.items():
+            with bed.reading(spark, f"spark {query}") as read:
+                spark.ask("query", sql)
+            assert spark.ask("digest") == expected[query]
+            all_by_vread(read)
+
+
+def test_mapreduce_and_distcp(bed, tmp_path):
+    """Terasort, teravalidate of what was sorted, and DistCp of the input, under the local
+    runner."""
+    whole = noise(8).path.read_bytes()[: SORT_ROWS * ROW_BYTES]
+    (tmp_path / "part-m-00000").write_bytes(whole)
+    rows = [whole[at : at + ROW_BYTES] for at in range(0, len(whole), ROW_BYTES)]
+    rows.sort(key=lambda row: row[:KEY_BYTES])
+    bed.put(tmp_path, "/input")
+    bed.configure(UNSHARED | hadoop.READER)
+    with Application(bed.client, "jobs") as jobs:
+
+        def terasort(name, *arguments):
+            jobs.ask("tool", f"org.apache.hadoop.examples.terasort.{name}", *arguments)
+
+        with bed.reading(jobs, "terasort") as read:
+            terasort("TeraSort", "/input", "/sorted")
+        nearly_all_by_vread(read)
+        bed.wait_published()
+        with bed.reading(jobs, "teravalidate") as read:
+            terasort("TeraValidate", "/sorted", "/report")
+        nearly_all_by_vread(read)
+        with bed.reading(jobs, "distcp") as read:
+            jobs.ask("distcp", "-m", 1, "/input", "/copy")
+        nearly_all_by_vread(read)
+        bed.configure(UNSHARED)  # the results are read by TCP
+        found = jobs.ask("digest", "/sorted")
+        assert found["digest"] == digest_of({"part-r-00000": b"".join(rows)})
+        assert jobs.ask("digest", "/copy")["digest"] == digest_of({"part-m-00000": whole})
+        # A row out of order would add to the report.
+        report = jobs.ask("text", "/report/part-r-00000")["text"].split()
+        assert report == ["checksum", f"{sum(map(zlib.crc32, rows)):x}"]
+
+
+def digest_of(files):
+    """What HadoopJobs.java tells of a folder with these files."""
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(name.encode() + content)
+    return digest.hexdigest()
