@@ -345,7 +345,8 @@ MAN_PAGES = $(shell find xenstore-schema linux-frontend xen-backend hdfs-native 
 LIBVREAD_CALLS = $(shell sed -n 's/^\t\(vread_.*\);/\1/p' hdfs-native/libvread/libvread.map)
 .PHONY: install
 install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libvread, module source for DKMS
-	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-ivshmem $(B)/vread-provision $(B)/xl-vread
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(B)/vreadd $(B)/vread-ivshmem $(B)/vread-provision $(B)/xl-vread \
+		tools/peer-certificate/vread-peer-certificate
 	install -D -t $(DESTDIR)$(LIBEXECDIR) $(addprefix $(B)/,vread-parser vread-opener vread-key-agent)
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/vread
 	install -D -m 644 -t $(DESTDIR)$(LIBDIR) $(B)/libvread.so.1
@@ -369,7 +370,8 @@ install: programs ## Installs under DESTDIR/PREFIX (/usr): dom0's programs, libv
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/vread/grafana tools/xl-vread/grafana/vread.json
 	for page in $(MAN_PAGES); do install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
 	install -d $(DESTDIR)$(COMPLETIONS)
-	for program in vread xl-vread vreadd vread-provision vread-ivshmem vread-bench; do \
+	for program in vread xl-vread vreadd vread-provision vread-peer-certificate vread-ivshmem \
+		vread-bench; do \
 		install -m 644 tools/cli/completion.bash $(DESTDIR)$(COMPLETIONS)/$$program; done
 	for call in $(LIBVREAD_CALLS); do ln -sf libvread.3 $(DESTDIR)$(MANDIR)/man3/$$call.3; done
 	linux-frontend/build.sh --sources $(DESTDIR)/usr/src/vread-$(VERSION)

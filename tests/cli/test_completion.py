@@ -104,5 +104,6 @@ def test_bash_asks_it_for_every_program():
         assert line.startswith("complete -o default -F _vread_complete "), line
     programs = {line.split()[-1] for line in done.stdout.splitlines()}
     assert programs == {
-        "vread", "xl-vread", "vreadd", "vread-provision", "vread-ivshmem", "vread-bench",
+        "vread", "xl-vread", "vreadd", "vread-provision", "vread-peer-certificate", "vread-ivshmem",
+        "vread-bench",
     }  # fmt: skip

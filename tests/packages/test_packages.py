@@ -140,6 +140,7 @@ def test_what_is_in_them(suite, packages):
             "usr/libexec/vread/vread-opener",
             "usr/libexec/vread/vread-parser",
             "usr/sbin/vread-ivshmem",
+            "usr/sbin/vread-peer-certificate",
             "usr/sbin/vread-provision",
             "usr/sbin/vreadd",
             "usr/sbin/xl-vread",

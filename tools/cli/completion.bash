@@ -76,4 +76,5 @@ _vread_complete() {
 }
 
 # -o default: names of files, where nothing else fits.
-complete -o default -F _vread_complete vread xl-vread vreadd vread-provision vread-ivshmem vread-bench
+complete -o default -F _vread_complete vread xl-vread vreadd vread-provision \
+	vread-peer-certificate vread-ivshmem vread-bench
