@@ -20,6 +20,7 @@ from .packages import BACKEND, Packages
 
 UNITS = "/lib/systemd/system"
 CONFIG = "/etc/vread/vread.conf"
+SETPRIV = "/usr/local/bin/setpriv"
 JAR = "/usr/share/vread/vread-hdfs.jar"
 
 
@@ -27,9 +28,11 @@ class Services(Backend):
     """vreadd, and xl-vread's watch beside it.  Both run the command lines of their units, with the
     folders that the units ask systemd for."""
 
-    def __init__(self, host: XenHost, packages: Packages) -> None:
+    def __init__(self, host: XenHost, packages: Packages, group: str = "") -> None:
+        """group: of vreadd, whose user is root here.  Needs setpriv in dom0 (SETPRIV)."""
         super().__init__(host, {})
         self._packages = packages
+        self._as_group = f"{SETPRIV} --regid {group} --clear-groups " if group else ""
         self._watch = None
 
     def start(self) -> None:
@@ -51,15 +54,15 @@ class Services(Backend):
         """Does nothing: the configuration is the package's, with later changes by the test."""
 
     def _command(self) -> str:
-        return self._unit("vreadd")
+        return self._unit("vreadd", self._as_group)
 
-    def _unit(self, name: str) -> str:
+    def _unit(self, name: str, prefix: str = "") -> str:
         text = self._packages.file(BACKEND, f"{UNITS}/{name}.service").read_text()
         said = dict(re.findall(r"^(\w+)=(.*)$", text, re.M))
         folders = [f"/var/lib/{said['StateDirectory']}"]
         folders += [f"/run/{said['RuntimeDirectory']}"] if "RuntimeDirectory" in said else []
         state = f"STATE_DIRECTORY={folders[0]}"
-        return f"mkdir -p {' '.join(folders)}; exec env {state} {said['ExecStart']}"
+        return f"mkdir -p {' '.join(folders)}; exec {prefix}env {state} {said['ExecStart']}"
 
 
 class InstalledHdfs(hadoop.Hdfs):

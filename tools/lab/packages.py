@@ -31,6 +31,7 @@ UDEV_RULES = Path("/lib/udev/rules.d/80-drivers.rules")  # loads modules for new
 FIELDS = ("Depends",)
 GROUPS = {"vread": 105, "vread-publish": 106}
 FIRST_USER_ID = 1000
+SERVICE, SERVICE_ID = "vreadd", 107
 
 
 class Packages:
@@ -43,9 +44,14 @@ class Packages:
         """One file of a package, on this machine."""
         return self._unpacked(package) / path.lstrip("/")
 
-    def dom0(self, recommended: bool = False) -> Tree:
-        """recommended: with the libraries of packages in Recommends, too."""
-        return self._installed((BACKEND,), ("Depends", "Recommends") if recommended else FIELDS)
+    def dom0(self, recommended: bool = False, user: bool = False) -> Tree:
+        """recommended: with the libraries of packages in Recommends, too.  user: with the user of
+        the service."""
+        fields = ("Depends", "Recommends") if recommended else FIELDS
+        tree = self._installed((BACKEND,), fields)
+        if user:
+            _accounts(tree, {SERVICE: SERVICE_ID}, {})
+        return tree
 
     def guest(self, users: Iterable[str] = ()) -> Tree:
         """For each guest, with these users in the groups of vRead, as after `adduser`."""
@@ -53,7 +59,8 @@ class Packages:
         tree.files({str(path): path for path in UDEV})
         tree.file(str(UDEV_RULES), UDEV_RULES)
         tree.file("/etc/lab-start", LAB / "root" / "udev")
-        _accounts(tree, list(users))
+        numbers = {name: FIRST_USER_ID + i for i, name in enumerate(users)}
+        _accounts(tree, numbers, GROUPS)
         tree.modules(DOMU_MODULES)
         tree.module(f"/lib/modules/{kernel_release()}/updates/dkms/xen-vreadfront.ko", self._ko())
         return tree
@@ -154,14 +161,14 @@ def _is_installed(package: str) -> bool:
     return subprocess.run(asked, capture_output=True, text=True).stdout.startswith("installed")
 
 
-def _accounts(tree: Tree, users: list[str]) -> None:
-    base = [("root", 0), ("nobody", 65534)]
-    people = [*base, *((name, FIRST_USER_ID + i) for i, name in enumerate(users))]
-    lines = [f"{name}:x:{number}:{number}::/tmp:/bin/sh" for name, number in people]
+def _accounts(tree: Tree, users: dict[str, int], of_all: dict[str, int]) -> None:
+    """Users, each with a group of its own.  of_all: groups that have all of them."""
+    people = {"root": 0, "nobody": 65534, **users}
+    lines = [f"{name}:x:{number}:{number}::/tmp:/bin/sh" for name, number in people.items()]
     tree.text("/etc/passwd", "".join(f"{line}\n" for line in lines))
     groups = ["root:x:0:", "nogroup:x:65534:"]
-    groups += [f"{name}:x:{number}:{','.join(users)}" for name, number in GROUPS.items()]
-    groups += [f"{name}:x:{number}:" for name, number in people[len(base) :]]
+    groups += [f"{name}:x:{number}:{','.join(users)}" for name, number in of_all.items()]
+    groups += [f"{name}:x:{number}:" for name, number in users.items()]
     tree.text("/etc/group", "".join(f"{line}\n" for line in groups))
 
 
