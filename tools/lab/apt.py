@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages of Debian's archive that the lab unpacks and does not install, and source packages.
-kernels.py, checking_kernel.py and libxl.py use them.  apt downloads and verifies the packages."""
+kernels.py, checking_kernel.py, libxl.py, device_model.py and libvirt_xen.py use
+them.  apt downloads and verifies the packages."""
 
 import functools
 import subprocess
@@ -8,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from .output import output
-from .paths import LabError
+from .paths import BUILD, LabError
 
 UPDATE = "apt-get update may help"
 ARCHIVES = "$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)"
@@ -40,6 +41,18 @@ def unpack(packages: list[str], scratch: Path, root: Path) -> None:
         output(command, "apt cannot download it", scratch)
     for package in sorted(scratch.glob("*.deb")):
         output(["dpkg-deb", "-x", str(package), str(root)])
+
+
+def unpacked(package: str) -> Path:
+    """The contents of a package, downloaded to build/lab/packages if they are not there."""
+    folder = BUILD / "packages" / f"{package}_{version(package).replace(':', '%')}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
+            root = Path(scratch, "root")
+            unpack([package], Path(scratch), root)
+            root.rename(folder)
+    return folder
 
 
 def source(package: str, series: str, first: str, folder: Path) -> Path:

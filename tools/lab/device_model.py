@@ -6,12 +6,10 @@ The package of the device model is unpacked in build/lab and not installed.  lib
 path.  The guest's kernel starts without a boot loader, as those of other guests do.
 """
 
-import tempfile
 from pathlib import Path
 
 from . import apt
 from .debian import BOOKWORM
-from .paths import BUILD
 
 PACKAGE = "qemu-system-xen"
 PROGRAM = "/usr/libexec/xen-qemu-system-i386"
@@ -39,18 +37,6 @@ CONFIG = (
 
 def files() -> dict[str, Path]:
     """{path in dom0: file}"""
-    root = _unpacked()
+    root = apt.unpacked(PACKAGE)
     found = {path: Path(path) for path in LOADED} | {KERNEL: BOOKWORM.kernel.image}
     return {PROGRAM: root / PROGRAM.lstrip("/")} | found
-
-
-def _unpacked() -> Path:
-    """The package's contents, downloaded if they are not there."""
-    folder = BUILD / "device-model" / apt.version(PACKAGE)
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
-            root = Path(scratch, "root")
-            apt.unpack([PACKAGE], Path(scratch), root)
-            root.rename(folder)
-    return folder
