@@ -9,8 +9,10 @@ import statistics
 
 import pytest
 
+from tools.vread_bench import plots
 from tools.vread_bench.figures import FIGURES
 from tools.vread_bench.spec import WAYS
+from tools.vread_bench.summary import Spread
 
 pytestmark = [pytest.mark.spread, pytest.mark.thorough]
 
@@ -245,6 +247,22 @@ def test_the_page_needs_no_other_file(bench, content):
     assert r"A \| B \<c\>" in report.markdown
     for plot in re.findall(r"\]\((plots/.*?)\)", report.markdown):
         assert (report.folder / plot).read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(("other", "starts_at_0"), [(40.0, True), (60.0, False)])
+def test_small_values_beside_large_ones_can_be_told_from_0(other, starts_at_0):
+    spreads = [Spread(3, value, value, value) for value in (1.0, other)]
+    svg = plots.curves("name", "MB/s", ["a", "b"], [("way", "stock", 0, spreads)], joined=False)
+    assert bool(re.search(r">0(\.0)?</text>", svg)) == starts_at_0
+
+
+def test_bars_are_named_by_what_differs(bench, content):
+    """All cells have the image `raw`, so no bar is named by it."""
+    report = Report(bench, {"one.json": content})
+    (path,) = (report.folder / "plots").glob("figure-8-*.svg")
+    texts = re.findall(r"<text[^>]*>([^<]*)", path.read_text())
+    assert {"remote-tls", "remote-plain"} <= set(texts)
+    assert "raw" not in texts
 
 
 def test_wrong_bytes_come_first_and_have_no_number(bench, content):

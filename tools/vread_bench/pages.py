@@ -5,6 +5,8 @@ plots beside it.  The same files give the same bytes.
 `__main__` calls write().  A page is a list of blocks, which `markup` turns into both languages.
 """
 
+import itertools
+
 from . import plots, summary
 from .figures import FIGURES
 from .located import size_text
@@ -161,7 +163,13 @@ def _rank(panel, x):
 
 
 def _stacks(slug, figure, panel, cells):
-    labels = ["\n".join([WAYS[c.key["way"]], *map(_text, _x(panel, c))]) for c in cells]
+    """A bar for each cell, named by what differs between them."""
+    xs = [_x(panel, cell) for cell in cells]
+    vary = [len(set(values)) > 1 for values in zip(*xs, strict=True)]
+    labels = [
+        "\n".join([WAYS[cell.key["way"]], *map(_text, itertools.compress(x, vary))])
+        for cell, x in zip(cells, xs, strict=True)
+    ]
     parts = []
     for part in summary.PARTS:
         spreads = [cell.spread(summary.cpu(part)) for cell in cells]

@@ -12,6 +12,8 @@ COLOURS = {"stock": "#888888", "vread": "#1f6fb4", "short-circuit": "#d08a1d"}
 STYLES = ("-", "--", ":", "-.")
 PART_COLOURS = ("#1f6fb4", "#7fb3d9", "#d08a1d", "#888888")
 SIZE = (6.4, 3.2)  # inches
+LOGARITHMIC = 50  # so many times the least median: it could not be told from 0 on a linear scale
+WIDE_LABELS = 6  # more of them touch each other in letters of usual size
 SHIFT = 0.12  # between points of the same x
 
 
@@ -30,6 +32,10 @@ def curves(name, unit, labels, drawn, joined):
             markersize=4, color=COLOURS[way],
             linestyle=STYLES[style % len(STYLES)] if joined else "none",
         )  # fmt: skip
+    found = [s.median for *_, spreads in drawn for s in spreads if s is not None]
+    if max(found) > LOGARITHMIC * min(found) > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
     return _finish(figure, axes, save, unit, labels)
 
 
@@ -70,11 +76,12 @@ def _start(name):
 
 
 def _finish(figure, axes, save, unit, labels):
-    # A stack of bars gets no room above it by itself.
-    axes.set_ylim(0, 1.05 * max(axes.dataLim.y1, 1e-9))
+    if axes.get_yscale() != "log":
+        # A stack of bars gets no room above it by itself.
+        axes.set_ylim(0, 1.05 * max(axes.dataLim.y1, 1e-9))
     axes.set_xlim(-0.5, len(labels) - 0.5)
     axes.set_ylabel(unit)
-    axes.set_xticks(range(len(labels)), labels, fontsize=8)
+    axes.set_xticks(range(len(labels)), labels, fontsize=8 if len(labels) <= WIDE_LABELS else 6.5)
     axes.grid(axis="y", linewidth=0.4)
     # Above the plot, where it hides no point.
     axes.legend(
