@@ -49,10 +49,9 @@ def kvm_host(request, guest_files):
 def backend(request, kvm_host, demo):
     """vreadd and vread-ivshmem of the build that the module's VARIANT names.  They serve the demo's
     image as datanode dn1."""
-    found = tuple(directory.path for directory in demo.image_facts.data_dirs)
     running = KvmBackend(
         kvm_host,
-        {"dn1": Datanode(str(demo.image), data_dirs=found)},
+        {"dn1": Datanode(str(demo.image), data_dirs=demo.data_dirs)},
         variant=getattr(request.module, "VARIANT", "asan"),
         settings="audit = yes\n",
     )

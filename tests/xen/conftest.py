@@ -17,6 +17,7 @@ import pytest
 from tests.support.guest_program import FOLDER, compiled
 from tools.lab import XenHost, product
 from tools.lab.channel import Command
+from tools.lab.deployment import Backend, Datanode
 from tools.lab.packages import Packages
 
 HERE = Path(__file__).parent
@@ -33,6 +34,16 @@ def watching(host: XenHost) -> Iterator[Command]:
     pid = host.text("pidof xl-vread").strip()
     host.run(f"kill {pid}").check()
     assert process.wait(60).rc == 0, process.stderr
+
+
+@contextlib.contextmanager
+def serving(host: XenHost, datanodes: dict[str, Datanode], extra: str = "") -> Iterator[Backend]:
+    """In the block, vreadd runs in dom0 and serves these.  It must end well.  extra: further text
+    of its configuration."""
+    backend = Backend(host, datanodes, extra=extra)
+    backend.start()
+    yield backend
+    assert backend.stop() == 0, backend.log()
 
 
 @pytest.fixture(scope="session")

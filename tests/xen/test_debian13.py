@@ -13,7 +13,7 @@ from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 from tests.support.xen_owner import DataDisk
 from tests.support.xen_reconnecting import detach_attach_unload_load
-from tests.xen.conftest import mke2fs
+from tests.xen.conftest import mke2fs, serving
 from tools.lab import deployment, product
 from tools.lab.debian import TRIXIE
 
@@ -47,15 +47,12 @@ def host(start_host, demo, data_disk):
 
 @pytest.fixture(scope="module")
 def backend(host, demo):
-    found = tuple(directory.path for directory in demo.image_facts.data_dirs)
     datanodes = {
-        "dn1": deployment.Datanode("/dev/vda", data_dirs=found),
+        "dn1": deployment.Datanode("/dev/vda", data_dirs=demo.data_dirs),
         "dn2": deployment.Datanode("/dev/vdb", data_dirs=("/data",)),
     }
-    backend = deployment.Backend(host, datanodes)
-    backend.start()
-    yield backend
-    assert backend.stop() == 0, backend.log()
+    with serving(host, datanodes) as backend:
+        yield backend
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.support.xen_reconnecting import detach_attach_unload_load
-from tests.xen.conftest import PRODUCT_VARIANT
+from tests.xen.conftest import PRODUCT_VARIANT, serving
 from tools.lab import deployment, device_model, product
 from tools.lab.rootfs import tree_of
 
@@ -29,11 +29,9 @@ def backend(start_host, demo):
         files=files,
         guest_files=product.guest_files(PRODUCT_VARIANT),
     )
-    found = tuple(directory.path for directory in demo.image_facts.data_dirs)
-    backend = deployment.Backend(host, {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)})
-    backend.start()
-    yield backend
-    assert backend.stop() == 0, backend.log()
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=demo.data_dirs)}
+    with serving(host, datanodes) as backend:
+        yield backend
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@
 
 import pytest
 
-from tests.xen.conftest import PRODUCT_VARIANT, watching
+from tests.xen.conftest import PRODUCT_VARIANT, serving, watching
 from tools.lab import deployment, libvirt_xen, product
 from tools.lab.rootfs import tree_of
 
@@ -29,11 +29,9 @@ def backend(start_host, demo):
         guest_files=product.guest_files(PRODUCT_VARIANT),
     )
     libvirt_xen.start(host)
-    found = tuple(directory.path for directory in demo.image_facts.data_dirs)
-    backend = deployment.Backend(host, {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)})
-    backend.start()
-    yield backend
-    assert backend.stop() == 0, backend.log()
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=demo.data_dirs)}
+    with serving(host, datanodes) as backend:
+        yield backend
 
 
 def names(host):

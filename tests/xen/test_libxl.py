@@ -113,10 +113,8 @@ def xen_host(start_host, demo, toolstack):
 @pytest.fixture(scope="module")
 def backend(xen_host, demo):
     """vreadd in dom0 with the demo's image as dn1."""
-    found = tuple(directory.path for directory in demo.image_facts.data_dirs)
-    running = deployment.Backend(
-        xen_host, {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)}
-    )
+    datanode = deployment.Datanode("/dev/vda", data_dirs=demo.data_dirs)
+    running = deployment.Backend(xen_host, {"dn1": datanode})
     running.start()
     yield running
     if running.running():
@@ -353,7 +351,7 @@ def test_attached_listed_and_detached(xen_host, backend, demo):
 def test_xl_vread_beside_it(xen_host, backend, demo):
     """xl-vread goes on working with the patched xl: xl makes the devices of the domain, one for
     each line, and xl-vread writes the keys of the datanode into one of them."""
-    found = " ".join(directory.path for directory in demo.image_facts.data_dirs)
+    found = " ".join(demo.data_dirs)
     config = (f'vread = [ "role=datanode,datanodes=dn2,data-dirs={found}", "id=3,datanodes=dn1" ]',)
     with xen_host.create_guest(
         "datanode", disks=["phy:/dev/vda,xvdb,w"], config=config, create="xl-vread create"

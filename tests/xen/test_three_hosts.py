@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from tests.xen.conftest import serving
 from tests.xen.pair.reading import OTHERS, SOON, Replicas, read, reader, until
 from tools.lab import Wire, deployment
 from tools.peers import Authority, installed_host, peer
@@ -63,10 +64,8 @@ def asker(hosts, answerers):
         address = f"{ADDRESSES[name]}:{PORT}"
         extra += peer(name, address=address, storages=f"{name}/DS-{name}")
     extra += peer("idle", address=f"{NOBODY}:{PORT}", storages="idle/DS-idle")
-    backend = deployment.Backend(hosts["asks"], {}, extra=extra)
-    backend.start()
-    yield backend
-    assert backend.stop() == 0, backend.log()
+    with serving(hosts["asks"], {}, extra) as backend:
+        yield backend
 
 
 @pytest.fixture(scope="module")

@@ -176,10 +176,8 @@ class _Bench:
         )
 
     def _start_guests(self, host):
-        folders = tuple(folder.path for folder in self._data.image_facts.data_dirs)
-        backend = deployment.Backend(
-            host, {"dn1": deployment.Datanode("/dev/vda", data_dirs=folders)}
-        )
+        datanode = deployment.Datanode("/dev/vda", data_dirs=self._data.data_dirs)
+        backend = deployment.Backend(host, {"dn1": datanode})
         backend.start()
         pin = [f'cpus="{SHARED}"']
         files = {VREADBENCH: REPOSITORY / "build" / VARIANT / "vreadbench"}

@@ -75,6 +75,11 @@ class DemoData:
         facts = json.loads((self.directory / "image.json").read_text())
         return DatanodeImage.from_facts(facts | {"path": str(self.image)})
 
+    @property
+    def data_dirs(self):
+        """Their paths in the image's file system."""
+        return tuple(directory.path for directory in self.image_facts.data_dirs)
+
 
 def demo_image(
     mib=256, block_mib=32, table="gpt", version=DEFAULT_VERSION, cache=None, layout=True

@@ -9,7 +9,7 @@ import contextlib
 
 import pytest
 
-from tests.xen.conftest import starter
+from tests.xen.conftest import serving, starter
 from tests.xen.pair.reading import OTHERS, Replicas
 from tools.lab import Wire, deployment
 from tools.peers import INSTALLED, Authority, installed_host, peer
@@ -81,10 +81,8 @@ def far(far_host):
     extra = installed_host("far", listen=ENDPOINT, transports="rdma tcp")
     extra += peer("near", allow_datanodes="dn1")
     datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=("/data",))}
-    backend = deployment.Backend(far_host, datanodes, extra=extra)
-    backend.start()
-    yield backend
-    assert backend.stop() == 0, backend.log()
+    with serving(far_host, datanodes, extra) as backend:
+        yield backend
 
 
 @pytest.fixture(scope="package")

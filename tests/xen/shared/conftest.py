@@ -91,9 +91,7 @@ def owned_images(xen_host) -> dict[str, str]:
 def backend(xen_host, demo, owned_images) -> Iterator[deployment.Backend]:
     """vreadd in dom0.  It serves the demo's image as datanode dn1, and the formatted images that
     guests write to."""
-    facts = demo.image_facts
-    found = tuple(directory.path for directory in facts.data_dirs)
-    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=found)}
+    datanodes = {"dn1": deployment.Datanode("/dev/vda", data_dirs=demo.data_dirs)}
     for name in ("device", "file", "direct", "xfs"):
         datanodes[name] = deployment.Datanode(owned_images[name], data_dirs=("/data",))
     running = deployment.Backend(xen_host, datanodes, extra="[vreadd]\naudit = yes\n")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.provisioning import keys, provision
 from tests.support.waiting import eventually
-from tests.xen.shared.test_xl_vread import PATIENCE, data_dirs, datanode, give_storages, read
+from tests.xen.shared.test_xl_vread import PATIENCE, datanode, give_storages, read
 
 pytestmark = pytest.mark.xen
 
@@ -24,7 +24,7 @@ def test_ten_lines_of_shell(xen_host, backend, demo):
     client = ('vread = [ "datanodes=dn2" ]',)
     with xen_host.create_guest("datanode", disks=["phy:/dev/vda,xvdb,w"]) as owner:
         domid = owner.domid
-        xen_host.run(provision(domid, "dn2", "xvdb", data_dirs(demo))).check()
+        xen_host.run(provision(domid, "dn2", "xvdb", " ".join(demo.data_dirs))).check()
         eventually(lambda: status(xen_host, domid) == "accepted: dn2", PATIENCE, "accepted")
         served = eventually(lambda: datanode(backend, "dn2"), PATIENCE, "dn2")
         assert served["file"] == keys(domid)

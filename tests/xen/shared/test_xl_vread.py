@@ -82,10 +82,6 @@ def test_a_domain_of_plain_xl_has_what_its_file_says(xen_host, backend, demo, wa
         assert f"{domain_file} has device 0: remove it there first" in refused.stderr.decode()
 
 
-def data_dirs(demo):
-    return " ".join(directory.path for directory in demo.image_facts.data_dirs)
-
-
 def datanode(backend, name):
     return {d["datanode"]: d for d in backend.status()["datanodes"]}.get(name)
 
@@ -123,7 +119,8 @@ def test_a_domain_that_is_a_datanode(xen_host, backend, demo):
     disk that the real libxl gave the guest, by keys that the guest cannot read, and stop after
     detach.  The disk is dn1's, too, so the
     operator says whose its storages are."""
-    line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={data_dirs(demo)}" ]'
+    found = " ".join(demo.data_dirs)
+    line = f'vread = [ "role=datanode,datanodes=dn2,data-dirs={found}" ]'
     client = ('vread = [ "datanodes=dn2" ]',)
     with xen_host.create_guest(
         "datanode", disks=["phy:/dev/vda,xvdb,w"], config=(line,), create="xl-vread create"
