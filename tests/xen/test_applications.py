@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real applications in a client domU read stock HDFS by vRead: Spark SQL, MapReduce, DistCp
-and pyarrow.  The results must be those that are known, and the DataNode must not serve what
-vRead can give.
+"""Real applications in a client domU read stock HDFS by vRead: Spark SQL, HBase, MapReduce,
+TestDFSIO, DistCp and pyarrow.  The results must be those that are known, and the DataNode must
+not serve what vRead can give.
 
 The applications are those of the native bench (tools/bench/apps), with a few MiB of data.  The
 same programs make the data and the known results here, natively.  The DataNode's disk is
@@ -14,6 +14,7 @@ instead runs test_hadoop.py, in which `hdfs dfs` reads.
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,15 +24,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tools.bench.apps import hbase
 from tools.bench.apps.arrow import NATIVE_THREADS, PROGRAM
 from tools.bench.apps.jars import jars
 from tools.bench.apps.program import JavaProgram
 from tools.bench.apps.spark import QUERIES
 from tools.hdfs import config
 from tools.hdfs.native_code import pyarrow_dir
+from tools.hdfs.ports import free_ports
 from tools.lab import applications, hadoop, hadoop_state
-from tools.lab.applications import PYARROW, STATISTICS, Application
+from tools.lab.applications import HBASE_PATIENCE, PYARROW, STATISTICS, Application
 from tools.lab.hadoop_guests import CONF, METRICS_AGE
+from tools.lab.java_disk import URI
 from tools.lab.source import noise
 
 pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -40,6 +44,14 @@ BLOCK_MIB = 1
 ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 SPARK_ROWS = 50_000  # 108 bytes each
 PYARROW_ROWS = 50_000  # 112 bytes each
+HBASE_ROWS = 3000
+HBASE_GETS = 200
+HBASE_PORTS = (2181, 16000, 16020)  # in the domU
+MIB = 1 << 20
+DFSIO_FILES = 4
+DFSIO = ["org.apache.hadoop.fs.TestDFSIO", "-Dtest.build.data=/dfsio", "-resFile", "/dev/null"]
+DFSIO += ["-nrFiles", DFSIO_FILES, "-size", "1MB", "-bufferSize", MIB]
+DFSIO_BYTES = bytes(MIB)  # TestDFSIO writes zeros into each file
 SORT_ROWS = 20_000
 ROW_BYTES, KEY_BYTES = 100, 10  # of terasort
 # A job's FileSystem is of its own, with the configuration of the moment.
@@ -218,9 +230,72 @@ def test_spark_sql(bed, tmp_path):
             all_by_vread(read)
 
 
-def test_mapreduce_and_distcp(bed, tmp_path):
-    """Terasort, teravalidate of what was sorted, and DistCp of the input, under the local
-    runner."""
+def test_hbase(bed, tmp_path):
+    """PerformanceEvaluation's scan, sequentialRead and randomRead.  The table was written by an
+    HBase here, without HDFS.  The RegionServer reads."""
+    data = tmp_path / "data"
+    expected = hbase_table(data, tmp_path)
+    bed.put(data, "/hbase")
+    bed.configure(hadoop.READER)
+    site = hbase.site(f"{URI}/hbase", "/run/hbase-tmp", HBASE_PORTS) | HBASE_PATIENCE
+    bed.client.run(f"cat >{CONF}/hbase-site.xml", stdin=config.site(site).encode()).check()
+    with Application(bed.client, "hbase") as server:
+        server.ask("start")
+        with Application(bed.client, "hbase", "HBaseClient") as client:
+            for operation, digest in expected.items():
+                with bed.reading(server, f"hbase {operation}") as read:
+                    assert client.ask("evaluate", *evaluation(operation)) == {"code": 0}
+                assert server.ask(*hbase_digest(operation)) == digest
+                nearly_all_by_vread(read)
+                if operation == "scan":
+                    assert read.got >= HBASE_ROWS * hbase.VALUE_BYTES, read
+        server.ask("stop")
+
+
+def hbase_table(root, scratch):
+    """Writes a table to a local folder; {operation: digest} of what is read of it."""
+    conf = scratch / "conf"
+    conf.mkdir()
+    site = hbase.site(f"file://{root}", scratch / "tmp", free_ports(3))
+    site["hbase.unsafe.stream.capability.enforce"] = "false"  # a local file has no hsync()
+    (conf / "hbase-site.xml").write_text(config.site(site))
+    path = [conf, f"{jars('hbase')}/*"]
+    operations = ("scan", "sequentialRead", "randomRead")
+    with JavaProgram(
+        "hbase", ["HBaseServer.java"], path, scratch / "server", 512, [scratch / "zookeeper"]
+    ) as server:
+        server.ask("start")
+        with JavaProgram("hbase client", ["HBaseClient.java"], path, scratch / "c", 256) as client:
+            client.ask(
+                "evaluate", "--writeToWAL=false", "--presplit=1", *evaluation("sequentialWrite")
+            )
+        server.ask("settle", hbase.TABLE)
+        digests = {name: server.ask(*hbase_digest(name)) for name in operations}
+        server.ask("stop")
+    assert digests["scan"]["rows"] == HBASE_ROWS
+    shutil.rmtree(root / "archive")  # files of before the compaction
+    return digests
+
+
+def evaluation(operation):
+    """Arguments of PerformanceEvaluation, with one client."""
+    words = ["--nomapred", f"--table={hbase.TABLE}", f"--valueSize={hbase.VALUE_BYTES}"]
+    words.append(f"--rows={HBASE_GETS if operation == 'sequentialRead' else HBASE_ROWS}")
+    if operation == "randomRead":
+        words.append(f"--sampleRate={HBASE_GETS / HBASE_ROWS:.4f}")
+    return (*words, operation, 1)
+
+
+def hbase_digest(operation):
+    """The command that digests what an operation reads."""
+    if operation == "scan":
+        return ("digest", hbase.TABLE)
+    return ("gets", hbase.TABLE, HBASE_ROWS, HBASE_GETS)
+
+
+def test_mapreduce(bed, tmp_path):
+    """Terasort, teravalidate of what was sorted, DistCp of the input, and TestDFSIO, under the
+    local runner."""
     whole = noise(8).path.read_bytes()[: SORT_ROWS * ROW_BYTES]
     (tmp_path / "part-m-00000").write_bytes(whole)
     rows = [whole[at : at + ROW_BYTES] for at in range(0, len(whole), ROW_BYTES)]
@@ -242,6 +317,14 @@ def test_mapreduce_and_distcp(bed, tmp_path):
         with bed.reading(jobs, "distcp") as read:
             jobs.ask("distcp", "-m", 1, "/input", "/copy")
         nearly_all_by_vread(read)
+        with bed.reading(jobs, "dfsio write") as read:
+            jobs.ask("tool", *DFSIO, "-write")
+        assert read.reasons.keys() <= {"ENOENT"}, read  # it reads what it has just written
+        bed.wait_published()
+        with bed.reading(jobs, "dfsio read") as read:
+            jobs.ask("tool", *DFSIO, "-read")
+        nearly_all_by_vread(read)
+        assert read.got >= DFSIO_FILES * MIB, read
         bed.configure(UNSHARED)  # the results are read by TCP
         found = jobs.ask("digest", "/sorted")
         assert found["digest"] == digest_of({"part-r-00000": b"".join(rows)})
@@ -249,6 +332,8 @@ def test_mapreduce_and_distcp(bed, tmp_path):
         # A row out of order would add to the report.
         report = jobs.ask("text", "/report/part-r-00000")["text"].split()
         assert report == ["checksum", f"{sum(map(zlib.crc32, rows)):x}"]
+        written = {f"test_io_{number}": DFSIO_BYTES for number in range(DFSIO_FILES)}
+        assert jobs.ask("digest", "/dfsio/io_data")["digest"] == digest_of(written)
 
 
 def digest_of(files):

@@ -36,6 +36,7 @@ MODULES = (
     "java.se jdk.unsupported jdk.management jdk.security.auth jdk.security.jgss jdk.zipfs jdk.net"
 ).split()
 TERASORT = "org.apache.hadoop.examples.terasort"
+DFSIO = "tool org.apache.hadoop.fs.TestDFSIO -nrFiles 2 -size 1MB -resFile /dev/null"
 FACTS = "SELECT id, note FROM facts WHERE amount BETWEEN 1000 AND 1999"
 JOIN = "SELECT names.name, count(*), max(note) FROM facts JOIN names ON facts.k = names.k"
 TRAINING_BLOCK = 1 << 20
@@ -50,12 +51,16 @@ PYTHON_LEFT_OUT = shutil.ignore_patterns(
 
 @dataclass(frozen=True)
 class JavaApplication:
-    """training: commands of its program, natively, before the archive is made."""
+    """training: commands of its program, natively, before the archive is made.  relocated: the JVM
+    moves the archive at its start.  That is needed if there are class files of before Java 6, as of
+    protobuf-java 2.5: HotSpot 17 rewrites their code, and maps it read-only where the archive is
+    not moved.  The JVM then ends by SIGSEGV in Rewriter::Rewriter."""
 
     name: str
     sources: tuple[str, ...]
     training: tuple[str, ...]
     heap_mib: int = 512
+    relocated: bool = False
 
     @property
     def main(self) -> str:
@@ -82,6 +87,8 @@ JOBS = JavaApplication(
         f"tool {TERASORT}.TeraGen -Dmapreduce.job.maps=2 1000 /a",
         f"tool {TERASORT}.TeraSort -Dmapreduce.job.reduces=2 /a /b",
         f"tool {TERASORT}.TeraValidate /b /c",
+        f"{DFSIO} -write",
+        f"{DFSIO} -read",
         "distcp -m 2 /a /d",
         "text /c/part-r-00000",
         "digest /d",
@@ -92,6 +99,7 @@ HBASE = JavaApplication(
     "hbase",
     ("HBaseServer.java", "HBaseClient.java"),
     ("start", "digest hbase:meta", "stop"),
+    relocated=True,
 )
 APPLICATIONS = (SPARK, JOBS, HBASE)
 
@@ -141,6 +149,8 @@ def _add_jars(root: Path, application: JavaApplication) -> None:
     options = [f"--add-opens={name}=ALL-UNNAMED" for name in (*opened, *program.OPENED)]
     options += [f"-Xmx{application.heap_mib}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     options += ["-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"]
+    options += ["-XX:+UnlockDiagnosticVMOptions"]
+    options += [f"-XX:ArchiveRelocationMode={int(application.relocated)}"]
     (folder / "options").write_text("".join(f"{option}\n" for option in options))
 
 

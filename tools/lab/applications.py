@@ -17,6 +17,19 @@ MAIN = {each.name: each.main for each in APPLICATIONS}
 PYARROW = "pyarrow"
 STATISTICS = "/run/pyarrow-statistics"
 TIMEOUT = 1200.0
+# HBase's limits, which are too short for an emulated processor: by default ZooKeeper and the master
+# must start within 30 s, and a session or a request takes a minute or two.  No test is about them.
+HBASE_PATIENCE = {
+    "zookeeper.session.timeout.localHBaseCluster": "600000",
+    "hbase.master.start.timeout.localHBaseCluster": "600000",
+    "hbase.master.init.timeout.localHBaseCluster": "1200000",
+    "zookeeper.session.timeout": "600000",
+    "hbase.zookeeper.property.maxSessionTimeout": "600000",
+    "hbase.rpc.timeout": "600000",
+    "hbase.client.operation.timeout": "600000",
+    "hbase.client.meta.operation.timeout": "600000",
+    "hbase.client.scanner.timeout.period": "600000",
+}
 FILES = {"/usr/local/bin/application": LAB / "root" / "application"}
 
 
