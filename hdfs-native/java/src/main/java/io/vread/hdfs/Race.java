@@ -43,8 +43,8 @@ final class Race {
   }
 
   /**
-   * A read that began at {@code since} has got count bytes of the block, and rest bytes follow.
-   * True: the stock client should read these.
+   * A read that began at {@code since} has got count bytes of the block from the backend, and rest
+   * bytes follow those that the reader has had. True: the stock client should read these.
    */
   boolean isLost(long since, int count, long rest) {
     bytes += count;

@@ -48,7 +48,8 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  * visible length. Such a read is passed on as it is, to a replica shared by all readers. Any other
  * read is one of a sequence: the reader takes the replica's cursor, behind which libvread reads
  * ahead. Small reads are served from a buffer of the reader's own, so that reading byte by byte
- * does not make a native call for each byte.
+ * does not make a native call for each byte. What is in the buffer needs neither the replica nor
+ * the clock, and is served after a lost race, too.
  *
  * <p><b>Another connection.</b> The client may connect anew, with another share of the pool. Then
  * the reader moves over with its next step, in the middle of a block, too. A reader that is open
@@ -93,6 +94,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private long bufferStart; // position in the block of the buffer's first byte
   private int bufferLength;
   private int nextFill = FIRST_BUFFER;
+  private long received; // bytes, from the backend
 
   /**
    * Takes over a reference to replica. stockOpener: opens what to go on with after a failure; null:
@@ -213,7 +215,13 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       }
       int count = (int) Math.min(target.remaining(), visibleLength - position);
       if (stock == null) {
-        int done = lost ? SLOWER : readAndRace(position, count, target);
+        int done =
+            lost || isBuffered(position, count)
+                ? takeBuffered(position, count, target)
+                : readAndRace(position, count, target);
+        if (done == 0) {
+          done = SLOWER; // what was left in the buffer when the race was lost is read
+        }
         if (done > 0) {
           client.read(done);
         }
@@ -235,9 +243,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (race == null || !held.hasCursor()) {
       return readSome(position, count, target);
     }
-    long since = race.now();
+    long since = race.now(), before = received;
     int done = readSome(position, count, target);
-    lost = done > 0 && race.isLost(since, done, visibleLength - position - done);
+    int waitedFor = (int) (received - before);
+    lost = done > 0 && race.isLost(since, waitedFor, visibleLength - position - done);
     return done;
   }
 
@@ -301,6 +310,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       result = fill(position);
       return result > 0 ? takeBuffered(position, count, target) : result;
     }
+    received += Math.max(result, 0);
     return result == 0 ? Errno.EIO : result;
   }
 
@@ -358,6 +368,12 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   // ---- small reads ------------------------------------------------------------------------------
 
+  /** True: takeBuffered() has all of it. */
+  private boolean isBuffered(long position, int count) {
+    long skip = position - bufferStart;
+    return skip >= 0 && skip + count <= bufferLength;
+  }
+
   private int takeBuffered(long position, int count, Target target) {
     long skip = position - bufferStart;
     if (skip < 0 || skip >= bufferLength) {
@@ -386,6 +402,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
             : held.replica().pread(position, buffer, 0, wanted);
     bufferStart = position;
     bufferLength = Math.max(result, 0);
+    received += bufferLength;
     return result == 0 ? Errno.EIO : result;
   }
 

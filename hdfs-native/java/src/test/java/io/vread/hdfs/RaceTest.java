@@ -22,6 +22,7 @@ import org.junit.Test;
 public class RaceTest {
   private static final int LENGTH = 8 << 20;
   private static final int PIECE = 64 << 10;
+  private static final int SMALL = 1000; // is served from the reader's buffer
   private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
 
   private final FakeClock clock = new FakeClock();
@@ -83,12 +84,16 @@ public class RaceTest {
 
   /** Reads on until the end or a failure. Returns where. All bytes must be right. */
   private int readAll(VreadReplicaAccessor reader) throws IOException {
-    byte[] dst = new byte[PIECE];
+    return readAll(reader, PIECE);
+  }
+
+  private int readAll(VreadReplicaAccessor reader, int piece) throws IOException {
+    byte[] dst = new byte[piece];
     int position = 0;
     while (position < LENGTH) {
       int count;
       try {
-        count = reader.read(position, dst, 0, Math.min(PIECE, LENGTH - position));
+        count = reader.read(position, dst, 0, Math.min(piece, LENGTH - position));
       } catch (IOException e) {
         assertTrue(e.getMessage(), e.getMessage().contains("vRead is slower here"));
         return position;
@@ -163,6 +168,31 @@ public class RaceTest {
     VreadReplicaAccessor reader = reader(null);
     assertEquals(LENGTH, readAll(reader));
     assertEquals(0, stockLengths.size());
+    reader.close();
+  }
+
+  /** One call of the backend serves many of them, so that each has few bytes of it. */
+  @Test
+  public void smallReadsOfAFastDiskAskForNoDuel() throws IOException {
+    VreadReplicaAccessor reader = reader(null);
+    // 2 ms for 128 KiB are 65 MB/s.  The buffer grows to that size by its first four fills.
+    backend.duringRead = () -> clock.pass(backend.reads > 4 ? 2 : 0);
+    assertEquals(LENGTH, readAll(reader, SMALL));
+    assertTrue("reads: " + backend.reads, backend.reads > Race.WINDOW_MS / 2);
+    assertEquals(0, stockLengths.size());
+    reader.close();
+  }
+
+  /** What the buffer has when the race is lost was verified, and is not read again by stock. */
+  @Test
+  public void aSlowReaderGivesWhatItHas() throws IOException {
+    VreadReplicaAccessor reader = reader(null);
+    int end = readAll(reader, SMALL);
+    assertSame(Contest.Way.STOCK, way());
+    assertEquals(end, statistics.bytes());
+    int growing = (8 + 16 + 32 + 64) << 10; // the first fills of the buffer
+    assertTrue("left at " + end, end > growing && end < LENGTH);
+    assertEquals("left within a fill, at " + end, 0, (end - growing) % (128 << 10));
     reader.close();
   }
 
