@@ -157,6 +157,15 @@ def test_times_are_listed_by_test_and_by_part(run, tmp_path):
     assert "native         2 tests" in table
 
 
+@pytest.mark.thorough
+def test_times_are_listed_beside_a_module_that_cannot_be_imported(run, tmp_path):
+    (tmp_path / "tests" / "test_broken.py").write_text("import no_such_module\n")
+    run("def test_one(): pass\n", "--continue-on-collection-errors", "--times=2")
+    log = (tmp_path / "logs" / "run-1.log").read_text()
+    assert "test_one" in log.partition("slowest 2 tests")[2]
+    assert "1 passed, 1 error" in log
+
+
 def test_the_slowest_test_is_listed_first():
     seconds = {"quick": 1.0, "slow": 61.0, "between": 2.0}
     tests = {name: Times("native", documented=False) for name in seconds}

@@ -10,6 +10,8 @@ A session's fixture counts for the test that used the fixture first: see the col
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+import pytest
+
 PARTS = ("xen", "hadoop", "appliance", "fuzz")
 LONG = 60.0  # s: such a test gives its reason in its docstring
 DOCUMENTED = "has a docstring"
@@ -53,7 +55,7 @@ def _times(terminalreporter):
     tests = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if not hasattr(report, "when"):
+            if not isinstance(report, pytest.TestReport):
                 continue  # a warning, or a failed collection
             if report.nodeid not in tests:
                 part = next((name for name in PARTS if name in report.keywords), "native")
