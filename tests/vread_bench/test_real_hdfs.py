@@ -121,6 +121,10 @@ def check_round(record):
     size = {"pread": READERS * 50 * 65536, "pread-4k": 50 * 4096}.get(workload, READERS * SIZE)
     assert record["bytes"] == record["checked_bytes"] == size
     assert record["seconds"] > 0
+    rates = record["reader_rates"]
+    assert len(rates) == int(readers.removesuffix("r"))
+    # All readers read equally much, so the slowest one's time is that of the round.
+    assert min(rates) == pytest.approx(size / len(rates) / record["seconds"], rel=0.001)
     times = record["latency_us"]
     assert 0 < times["p50"] <= times["p90"] <= times["p99"] <= times["p999"] <= times["max"]
     cookie = zlib.decompress(base64.b64decode(record["histogram"])[8:])[:4]

@@ -17,7 +17,7 @@ from tools.vread_bench.summary import Spread
 pytestmark = [pytest.mark.spread, pytest.mark.thorough]
 
 PAPER = ["Figure 2", *(f"Figure {n}" for n in (6, 7, 8, 9, 11, 12, 13)), "Table 2", "Table 3"]
-FURTHER = ["Instructions"]
+FURTHER = ["Instructions", "Fairness"]
 KEYS = ["load", "place", "image", "workload", "request", "readers", "way"]
 PARTS = ["client", "datanode", "host", "network"]
 TEXTS = {"stock": "stock TCP", "vread": "vRead", 65536: "64KiB", 1 << 20: "1MiB", 4096: "4KiB"}
@@ -199,6 +199,22 @@ def test_instructions_are_told_if_they_were_counted(bench, content):
         assert row["instructions/byte"] == shown(counted)
         assert row["load"] == "2vms" and row["place"] == "local"
     assert "![" in section.section("Instructions")
+
+
+def test_readers_at_once_are_told_how_fair_they_are(bench, content):
+    """Two readers with 1 and 3 MB/s: 4^2 / (2 * (1 + 9)).  Files of older versions do not tell."""
+    for cell in content["cells"]:
+        cell["readers"] = 2
+    for r in content["raw"]:
+        r["reader_rates"] = [1e6, 3e6]
+    rows = Report(bench, {"a.json": content}).rows("Fairness")
+    assert {row["workload"] for row in rows} == {"sequential", "re-read"}
+    assert {row["Jain's index"] for row in rows} == {r"0.8 \[0.8, 0.8\]"}
+    assert {row["n"] for row in rows} == {str(ROUNDS)}
+    for r in content["raw"]:
+        del r["reader_rates"]
+    report = Report(bench, {"b.json": content}, "old")
+    assert "Ours: not measured." in report.section("Fairness")
 
 
 def test_the_table_of_all_cells(bench, content):

@@ -37,6 +37,7 @@ from tools.bench.results import Limit, Row, Target
 from tools.bench.suite import BenchError, Suite
 from tools.hdfs.demo_data import demo_image
 from tools.images import write_layout
+from tools.vread_bench.summary import jain
 from tools.vreadd import REPOSITORY, Vreadd, VreaddError
 
 READERS = 8
@@ -165,7 +166,7 @@ class _Bench:
             self._cool()
             measured, speeds = self._read_all(daemon)
         self._add("seq.8readers", measured)
-        self.fairness.add_figure(sum(speeds) ** 2 / (len(speeds) * sum(v * v for v in speeds)))
+        self.fairness.add_figure(jain(speeds))
 
     def _cool(self):
         self.resident = max(self.resident, _cool(self.data.image))

@@ -154,6 +154,16 @@ FIGURES = (
         "and hypervisor.",
     ),
     Figure(
+        "Fairness",
+        "Readers that read at once",
+        "It measures one reader.",
+        "Jain's index",
+        summary.fairness,
+        _read_panels(BOTH | {"place": PLACES, "readers": tuple(range(2, 65))}, "readers", "load"),
+        note="Not in the paper. 1: all readers have the same rate; 1/n: one of n has everything. "
+        "Threads of one client, each with a stream of its own.",
+    ),
+    Figure(
         "Table 2",
         "HBase",
         "Scan 6.26 to 7.97 MB/s (27.3% more), SequentialRead 3.01 to 3.72 (23.6%), RandomRead 2.48 "

@@ -11,6 +11,7 @@ A ROUND has `index`, `round`, `cell` (an id), `began` (Unix time) and `cold` (ca
 null: not asked for), and either `wrong` (which bytes) or the numbers:
 
     bytes, checked_bytes, seconds
+    reader_rates: [bytes per second of each reader]  not in files of older versions
     latency_us: {mean, p50, p90, p99, p999, max}     of a request
     histogram: HdrHistogram in nanoseconds, compressed, base64
     bytes_by: {vread, short_circuit, stock}, reasons: {WHY: blocks that vRead did not read}

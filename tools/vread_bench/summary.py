@@ -101,6 +101,17 @@ def throughput(record):
     return record["bytes"] / 1e6 / record["seconds"]
 
 
+def jain(rates):
+    """Jain's index of fairness: 1 if all are equal, 1 / len(rates) if one has everything."""
+    return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
+
+
+def fairness(record):
+    """Jain's index of the readers' rates; None of one reader alone."""
+    rates = record.get("reader_rates", ())
+    return jain(rates) if len(rates) > 1 else None
+
+
 def delay(record):
     """Milliseconds of a request, on average."""
     return record["latency_us"]["mean"] / 1e3

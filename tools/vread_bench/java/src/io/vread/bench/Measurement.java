@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.StringJoiner;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -149,7 +150,9 @@ final class Measurement {
     long elapsed = 0;
     long checkCpu = 0;
     long shortCircuit = 0;
+    StringJoiner rates = new StringJoiner(", ");
     for (Meter meter : meters) {
+      rates.add(String.format(Locale.ROOT, "%.0f", meter.bytes * 1e9 / meter.elapsed));
       all.add(meter.nanoseconds);
       bytes += meter.bytes;
       elapsed = Math.max(elapsed, meter.elapsed);
@@ -165,7 +168,7 @@ final class Measurement {
             + " \"check_cpu_seconds\": %.6f, \"latency_us\": {\"mean\": %.2f, \"p50\": %.2f,"
             + " \"p90\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"max\": %.2f},"
             + " \"histogram\": \"%s\", \"bytes_by\": {\"vread\": %d, \"short_circuit\": %d,"
-            + " \"stock\": %d}, \"reasons\": %s}",
+            + " \"stock\": %d}, \"reasons\": %s, \"reader_rates\": [%s]}",
         bytes,
         elapsed / 1e9,
         cpu / 1e9,
@@ -180,7 +183,8 @@ final class Measurement {
         byPlugIn,
         byShortCircuit,
         bytes - byPlugIn - byShortCircuit,
-        reasons);
+        reasons,
+        rates);
   }
 
   private static String encoded(Histogram histogram) {
