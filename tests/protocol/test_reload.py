@@ -244,8 +244,8 @@ def test_the_command(start_daemon, edit):
         return done.returncode, done.stdout, done.stderr
 
     assert run() == (0, "nothing to change\n", "")
-    edit(daemon, "log-level = debug", "log-level = info\ncache = 1M")
-    told = "[vreadd]: log-level changed\nneeds a restart: [vreadd] cache\n"
+    edit(daemon, "log-level = debug", "log-level = info\nivshmem-socket = /run/other")
+    told = "[vreadd]: log-level changed\nneeds a restart: [vreadd] ivshmem-socket\n"
     assert run() == (0, told, "")
     edit(daemon, "log-level = info", "log-level = loud")
     code, out, error = run()

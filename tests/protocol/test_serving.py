@@ -11,6 +11,7 @@ import pytest
 from tests.support.daemon import STORAGE, open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import APPEND, FINALIZED, PAGE
+from tests.support.reloading import Reader, changed
 
 STEP = 1 << 20
 UNIT = 64 << 10
@@ -99,6 +100,31 @@ def test_a_small_cache_keeps_to_its_size(start_daemon, front, image):
     for block in image.blocks * 2:
         assert read_all(client, open_block(client, block), block) == image.contents[block.id]
         assert cache_of(daemon)["used"] <= 1 << 20
+
+
+@pytest.mark.usefixtures("odirect")
+@pytest.mark.parametrize("first", ["64M", "0", "auto"])
+def test_a_reload_empties_the_cache_while_a_client_reads(start_daemon, front, image, edit, first):
+    daemon = start_daemon(local=settings(cache=first), extra=DIRECT)
+    block = image.blocks[0]
+    with daemon.front(pool_pages=1100) as reading:
+        reader = Reader(reading, image)
+        assert reader.has_gone_on(daemon)
+        assert (cache_of(daemon)["size"] > 0) == (first != "0")
+        edit(daemon, f"cache = {first}", "cache = 1M")
+        changed(daemon, "[vreadd]: cache changed")
+        assert cache_of(daemon)["used"] <= cache_of(daemon)["size"] == 1 << 20
+        edit(daemon, "cache = 1M", "cache = 0")
+        changed(daemon, "[vreadd]: cache changed")
+        assert cache_of(daemon) == {"size": 0, "limited_by": "configuration"}
+        assert reader.has_gone_on(daemon)
+        assert reader.stop() is None
+    edit(daemon, "cache = 0", "cache = 64M")
+    changed(daemon, "[vreadd]: cache changed")
+    assert cache_of(daemon)["used"] == 0
+    client = front(daemon)
+    assert read_all(client, open_block(client, block), block) == image.contents[block.id]
+    assert cache_of(daemon)["used"] >= block.length
 
 
 @pytest.mark.usefixtures("odirect")

@@ -513,10 +513,16 @@ static void no_longer_served_is_forgotten(void **state)
 static void none_is_no_error(void **state)
 {
 	struct block_replica *r = make(1);
+	struct verified_cache *small = verified_cache_new(UNIT - 1);
 	uint32_t sum;
 
 	(void)state;
-	assert_null(verified_cache_new(UNIT - 1));
+	assert_non_null(small);
+	verified_cache_add(small, r, &(struct piece){0, UNIT, dst, NULL});
+	assert_int_equal(verified_cache_used(small), 0);
+	assert_int_equal(verified_cache_ahead_most(small), 0);
+	assert_int_equal(verified_cache_read(small, r, 0, dst, UNIT, &sum), 0);
+	verified_cache_free(small);
 	verified_cache_add(NULL, r, &(struct piece){0, UNIT, dst, NULL});
 	verified_cache_add_ahead(NULL, r, &(struct piece){0, UNIT, dst, NULL});
 	verified_cache_resize(NULL, MOST);

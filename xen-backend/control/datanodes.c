@@ -219,10 +219,9 @@ int datanodes_open(struct datanodes *d, const struct config *config, struct xen_
 	r = d->store ? judge_keys(d, config, &d->keyed) : -ENOMEM;
 	d->sections = fill_sections(d, config, &d->keyed);
 	if (!r)
-		r = block_store_set_cache(d->store, config->cache);
-	if (!r)
 		r = registry_set_token_files(block_store_registry(d->store), config->token_files);
 	if (!r) {
+		block_store_set_cache(d->store, config->cache);
 		block_store_set_read_ahead(d->store, config->read_ahead);
 		block_store_set_handle_memory(d->store, config->handle_memory);
 		registry_set_usage(block_store_registry(d->store), usage_of, d);
@@ -405,6 +404,10 @@ void datanodes_reload(struct datanodes *d, const struct config *config, json_t *
 	if (old->read_ahead != config->read_ahead) {
 		block_store_set_read_ahead(d->store, config->read_ahead);
 		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
+	}
+	if (old->cache != config->cache) {
+		block_store_set_cache(d->store, config->cache);
+		json_array_append_new(changes, json_string("[vreadd]: cache changed"));
 	}
 	if (old->handle_memory != config->handle_memory) {
 		block_store_set_handle_memory(d->store, config->handle_memory);

@@ -22,7 +22,6 @@ static const struct {
 	{"[vreadd] control-socket", TEXT_AT(control_socket)},
 	{"[vreadd] ivshmem-socket", TEXT_AT(ivshmem_socket)},
 	{"[vreadd] storage-record", TEXT_AT(storage_record)},
-	{"[vreadd] cache", AT(cache)},
 	{"[vreadd] token-files", TEXT_AT(token_files)},
 	{"[xen] enabled", AT(xen.enabled)},
 	{"[xen] datanode-keys", AT(xen.datanode_keys)},

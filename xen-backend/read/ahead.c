@@ -166,7 +166,7 @@ static bool is_worth_it(struct ahead *a, const struct block_replica *r)
 {
 	if (!replica_is_direct(r))
 		return a->cold;
-	if (!a->shared->cache || !r->files.finalized || a->refused)
+	if (verified_cache_ahead_most(a->shared->cache) == 0 || !r->files.finalized || a->refused)
 		return false;
 	if (!a->direct)
 		a->direct = ahead_direct_new(STEPS, a->budget);

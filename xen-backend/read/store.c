@@ -31,8 +31,9 @@ struct block_store *block_store_new(void)
 	s->cache_limited_by = "configuration";
 	s->cache = replica_cache_new();
 	s->ahead.shares = shares_new();
+	s->ahead.cache = verified_cache_new(0);
 	s->registry = registry_new(&listener);
-	if (!s->cache || !s->ahead.shares || !s->registry) {
+	if (!s->cache || !s->ahead.shares || !s->ahead.cache || !s->registry) {
 		block_store_free(s);
 		return NULL;
 	}
@@ -70,16 +71,15 @@ size_t block_store_handle_memory(struct block_store *s)
 	return atomic_load(&s->handle_memory);
 }
 
-int block_store_set_cache(struct block_store *s, size_t cache)
+void block_store_set_cache(struct block_store *s, size_t cache)
 {
 	s->cache_fits = cache == CACHE_AUTO;
-	if (cache < VERIFIED_UNIT)
-		return 0;
-	s->ahead.cache = verified_cache_new(s->cache_fits ? CACHE_SIZE_LEAST : cache);
-	if (!s->ahead.cache)
-		return -ENOMEM;
-	block_store_fit_cache(s);
-	return 0;
+	if (s->cache_fits) {
+		block_store_fit_cache(s);
+		return;
+	}
+	s->cache_limited_by = "configuration";
+	verified_cache_resize(s->ahead.cache, cache);
 }
 
 void block_store_fit_cache(struct block_store *s)

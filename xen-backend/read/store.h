@@ -36,9 +36,10 @@ size_t block_store_handle_memory(struct block_store *s);
 
 /*
  * Sets how many verified bytes are cached of images read with O_DIRECT, or CACHE_AUTO; 0 unless
- * set. Call before the first datanode is added. 0 or -ENOMEM.
+ * set. The bytes beyond that are dropped before the call returns. May be called at any time.
+ * Threads: as block_store_fit_cache().
  */
-int block_store_set_cache(struct block_store *s, size_t cache);
+void block_store_set_cache(struct block_store *s, size_t cache);
 /*
  * With CACHE_AUTO: sets the size of the cache by the memory that the host has now. The caller does
  * this once a second. Without CACHE_AUTO: no effect. Threads: the one that asks for the status.

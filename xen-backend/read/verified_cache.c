@@ -91,7 +91,7 @@ static void set_most(struct verified_cache *c, size_t most)
 
 struct verified_cache *verified_cache_new(size_t most)
 {
-	struct verified_cache *c = most < VERIFIED_UNIT ? NULL : calloc(1, sizeof(*c));
+	struct verified_cache *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -108,9 +108,15 @@ struct verified_cache *verified_cache_new(size_t most)
 	return c;
 }
 
+/* False: nothing fits. */
+static bool keeps(const struct verified_cache *c)
+{
+	return c && c->most >= VERIFIED_UNIT;
+}
+
 size_t verified_cache_ahead_most(const struct verified_cache *c)
 {
-	return c ? small_most(c->most) / 2 : 0;
+	return keeps(c) ? small_most(c->most) / 2 : 0;
 }
 
 size_t verified_cache_used(const struct verified_cache *c)
@@ -407,7 +413,7 @@ static void add(struct verified_cache *c, struct block_replica *r, const struct 
 {
 	uint64_t end, from = whole_units(r, p, &end);
 
-	if (!c || !r->files.finalized)
+	if (!keeps(c) || !r->files.finalized)
 		return;
 	from = skip_cached(c, r, from, end);
 	while (from < end) {
@@ -555,7 +561,7 @@ int verified_cache_read(struct verified_cache *c, const struct block_replica *r,
 	unsigned n;
 	int error;
 
-	if (!c)
+	if (!keeps(c))
 		return 0;
 	pthread_mutex_lock(&c->lock);
 	n = pick(c, r, offset, length, units);
@@ -637,7 +643,7 @@ json_t *verified_cache_status(struct verified_cache *c)
 {
 	json_t *status;
 
-	if (!c)
+	if (!keeps(c))
 		return json_pack("{s:i}", "size", 0);
 	pthread_mutex_lock(&c->lock);
 	status = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "size", (json_int_t)c->most, "used",

@@ -35,7 +35,7 @@
 struct piece;
 struct verified_cache;
 
-/* most: bytes the cache may hold. NULL: out of memory, or most is less than a unit. */
+/* most: bytes the cache may hold. A cache of less than a unit keeps nothing. NULL: out of memory. */
 struct verified_cache *verified_cache_new(size_t most);
 void verified_cache_free(struct verified_cache *c);
 /* Changes the bound. The bytes beyond it are dropped before the call returns. */
@@ -74,7 +74,7 @@ void verified_cache_forget_block(struct verified_cache *c, const char *pool, int
  *   hits, misses  reads
  *   filled        bytes that were read from disks and put into the cache
  *   filled_again  of these, bytes that a cache of twice the size would have had
- * Of a NULL cache: only size, 0.
+ * Of a cache that keeps nothing: only size, 0.
  */
 json_t *verified_cache_status(struct verified_cache *c);
 
