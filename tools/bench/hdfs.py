@@ -34,7 +34,7 @@ from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, HdfsError
 from tools.hdfs.native_code import libhadoop_dir
-from tools.vreadd import REPOSITORY, DataDirs, Vreadd, process_cpu_seconds
+from tools.vreadd import REPOSITORY, Vreadd, process_cpu_seconds
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
 REQUEST = 1 << 20
@@ -262,8 +262,7 @@ class HdfsRows(Scaffold):
             return None
 
     def served(self, name):
-        datanode = self.cluster.datanode(name)
-        return {name: DataDirs(datanode.disk.path, datanode.paths_on_disk)}
+        return self.cluster.served(name)
 
 
 def bytes_served(vreadd):

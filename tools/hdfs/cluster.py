@@ -32,7 +32,6 @@ from tools.hdfs.datanode import datanodes as make_datanodes
 from tools.hdfs.errors import HdfsError
 from tools.hdfs.ports import free_ports
 from tools.images import MountSpace
-from tools.vreadd import DataDirs
 
 START_TIMEOUT = 300  # of several JVMs, on a busy machine
 BIND_ATTEMPTS = 3
@@ -44,9 +43,10 @@ class HdfsCluster:
     """Use as a context manager, or call start() and stop().
 
     conf: properties that override the defaults of config.py.  class_path: jars or folders before
-    Hadoop's jars, for daemons and FsShell.  data_dirs: how many each datanode has.
-    disk_mib, tables, file_system: size, partition tables (used in turn) and file system of a live
-    cluster's images.
+    Hadoop's jars, for daemons and FsShell.  data_dirs: how many each datanode has; in a live
+    cluster on each disk.  disks: how many each datanode of a live cluster has (used in turn).
+    disk_mib, tables, file_system: size, partition tables (used in turn) and file system of their
+    images.
     java_options: of all JVMs; the default is for JVMs that live for a short time.
     storage_types: of the data directories of each datanode, in turn, as SSD; without, all are DISK.
     """
@@ -65,6 +65,7 @@ class HdfsCluster:
         datanodes=1,
         replication=1,
         live=False,
+        disks=(1,),
         disk_mib=1024,
         tables=("gpt", "none"),
         file_system="ext4",
@@ -89,7 +90,7 @@ class HdfsCluster:
         self.logs = self.directory / "logs"
         self.name_dir = self.directory / "name"
         self.datanodes = make_datanodes(
-            self.directory, datanodes, data_dirs, live, tables, disk_mib, file_system
+            self.directory, datanodes, data_dirs, live, tables, disk_mib, file_system, disks
         )
         for datanode in self.datanodes:
             datanode.storage_types = tuple(storage_types)
@@ -161,8 +162,8 @@ class HdfsCluster:
         self._stop_daemons()
         if self._mounts:
             try:
-                for datanode in self.datanodes:
-                    datanode.disk.detach()
+                for disk in self._disks():
+                    disk.detach()
             finally:
                 self._mounts.close()
                 self._attached = False
@@ -180,16 +181,20 @@ class HdfsCluster:
         if self._mounts and not self._attached:
             self._attached = True
             self._mounts.open()
-            for datanode in self.datanodes:
-                datanode.disk.attach(self._mounts)
+            for disk in self._disks():
+                disk.attach(self._mounts)
+
+    def _disks(self):
+        return [disk for datanode in self.datanodes for disk in datanode.disks]
 
     def remount(self, name):
-        """Unmounts the image of a datanode that does not run, and mounts it again."""
+        """Unmounts the images of a datanode that does not run, and mounts them again."""
         datanode = self.datanode(name)
         if datanode.running:
             raise HdfsError(f"{name} is running: stop it before its image is unmounted")
-        datanode.disk.detach()
-        datanode.disk.attach(self._mounts)
+        for disk in datanode.disks:
+            disk.detach()
+            disk.attach(self._mounts)
 
     def wait_ready(self, timeout=START_TIMEOUT):
         """Waits until every running DataNode is live and has reported its blocks, and the NameNode
@@ -344,15 +349,15 @@ class HdfsCluster:
     def served(self, *names):
         """The `datanodes` of a Vreadd that serves these datanodes (all, if none is named)."""
         return {
-            datanode.name: DataDirs(datanode.disk.path, datanode.paths_on_disk)
+            datanode.name: datanode.served
             for datanode in self.datanodes
             if not names or datanode.name in names
         }
 
     def sync(self):
         """Writes all that the datanodes have written to their images (live clusters only)."""
-        for datanode in self.datanodes:
-            datanode.disk.sync()
+        for disk in self._disks():
+            disk.sync()
 
     def jmx(self, daemon, query):
         """The first JMX bean that matches the query; daemon: "namenode", "dn1", "dn2" ..."""

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One DataNode of a cluster (cluster.py): its data directories, its process, its disk if any."""
+"""One DataNode of a cluster (cluster.py): its data directories, its process, its disks if any."""
 
 from pathlib import Path
 
 from tools.hdfs import config, jvm
 from tools.hdfs.errors import HdfsError
 from tools.images import LiveDisk
+from tools.vreadd import DataDirs
 
 PORTS = 3
 MAIN = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -15,18 +16,23 @@ PATH_ON_DISK = "/hadoop/data"
 class DataNode:
     """name: dn1, dn2 ...; HdfsCluster.served() gives vreadd the same name.
 
-    With a LiveDisk the data directories are in its image, at paths_on_disk.  Without a LiveDisk
-    they are folders of this machine.
+    With LiveDisks the data directories are in their images, `dirs` on each disk, at paths_on_disk:
+    those of the first disk first.  Without a LiveDisk they are folders of this machine.
     """
 
-    def __init__(self, name, directory, dirs, disk=None):
+    def __init__(self, name, directory, dirs, disks=()):
         self.name = name
-        self.disk = disk
+        self.disks = tuple(disks)
         self.paths_on_disk = ()
         root = Path(directory)
-        if disk:
-            self.paths_on_disk = tuple(f"{PATH_ON_DISK}{n}" for n in range(1, dirs + 1))
-            self._configured = [Path(f"{disk.mount_point}{path}") for path in self.paths_on_disk]
+        if disks:
+            numbers = range(1, dirs * len(disks) + 1)
+            self.paths_on_disk = tuple(f"{PATH_ON_DISK}{n}" for n in numbers)
+            self._of_path = [disks[(n - 1) // dirs] for n in numbers]
+            self._configured = [
+                Path(f"{disk.mount_point}{path}")
+                for disk, path in zip(self._of_path, self.paths_on_disk, strict=True)
+            ]
         else:
             self._configured = [root / f"data{n}" for n in range(1, dirs + 1)]
         self.conf_dir = root / f"conf-{name}"
@@ -38,10 +44,24 @@ class DataNode:
         self.daemon = None
 
     @property
+    def disk(self):
+        """Its only or first disk."""
+        return self.disks[0]
+
+    @property
+    def served(self):
+        """What a Vreadd serves of it."""
+        images = tuple(disk.path for disk in self.disks)
+        return DataDirs(images[0] if len(images) == 1 else images, self.paths_on_disk)
+
+    @property
     def data_dirs(self):
         """The data directories, by paths that this process can use."""
-        if self.disk:
-            return [self.disk.view / path.lstrip("/") for path in self.paths_on_disk]
+        if self.disks:
+            return [
+                disk.view / path.lstrip("/")
+                for disk, path in zip(self._of_path, self.paths_on_disk, strict=True)
+            ]
         return self._configured
 
     @property
@@ -72,7 +92,7 @@ class DataNode:
         config.write_site(self.conf_dir, common | own | self.conf)
 
     def start(self, command, log):
-        if self.disk:
+        if self.disks:
             for path in self.data_dirs:
                 # A datanode makes its data directory, but not the parents.
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,16 +126,19 @@ def _storage_id(version):
     raise HdfsError(f"{version}: no storageID in it")
 
 
-def datanodes(directory, count, data_dirs, live, tables, disk_mib, kind):
-    """Makes the datanodes, each in a subfolder; a single one that is not live uses `directory`."""
+def datanodes(directory, count, data_dirs, live, tables, disk_mib, kind, disks):
+    """Makes the datanodes, each in a subfolder; a single one that is not live uses `directory`.
+    disks: how many each live one has, used in turn."""
     directory = Path(directory)
     made = []
     for number in range(1, count + 1):
         name = f"dn{number}"
         home = directory if count == 1 and not live else directory / name
-        disk = None
-        if live:
+        own = []
+        for which in range(disks[(number - 1) % len(disks)] if live else 0):
             table = tables[(number - 1) % len(tables)]
-            disk = LiveDisk(directory / f"{name}.raw", home / "disk", table, disk_mib, kind=kind)
-        made.append(DataNode(name, home, data_dirs, disk))
+            more = f"-{which + 1}" if which else ""
+            image, mount_point = directory / f"{name}{more}.raw", home / f"disk{more}"
+            own.append(LiveDisk(image, mount_point, table, disk_mib, kind=kind))
+        made.append(DataNode(name, home, data_dirs, own))
     return made
