@@ -4,7 +4,8 @@
 Its answer depends on the cell and the round only.  It counts CPU time in FOLDER/cpu.  A file
 FOLDER/block-N makes round N wait between `go` and its answer until the file is gone or standard
 input ends; it makes FOLDER/blocked first.  FOLDER/wrong-N makes round N report wrong bytes,
-FOLDER/wrong-warm all rounds before `go`.  FOLDER/starts has a line for each start.
+FOLDER/wrong-warm all rounds before `go`.  FOLDER/starts has a line for each start, and
+FOLDER/properties one for each property with the number of its round.
 Usage: stub_client.py FOLDER
 """
 
@@ -64,12 +65,17 @@ def answer(words):
 def main():
     with open(FOLDER / "starts", "a") as starts:
         starts.write("start\n")
-    words = {}
+    words, properties = {}, []
     for line in iter(sys.stdin.readline, ""):
         name, _, value = line.rstrip("\n").partition(" ")
         words[name] = value
         if name == "new":
-            words = {}
+            words, properties = {}, []
+        elif name == "property":
+            properties.append(value)
+        elif name == "cell":
+            with open(FOLDER / "properties", "a") as told:
+                told.writelines(f"{value}: {text}\n" for text in properties)
         elif name == "ready":
             early = (FOLDER / "wrong-warm").exists()
             print('{"wrong": "bytes 0..4095"}' if early else '{"ready": true}', flush=True)

@@ -68,3 +68,40 @@ def test_the_time_of_checks_in_a_domain(bench, emulated):
     found = sum(record["cpu_seconds"]["client"] for record in bench.result()["raw"])
     checks = 0 if emulated else 0.05 * ROUNDS
     assert found == pytest.approx(int(counted.read_text()) / 1000 - checks, abs=1e-3)
+
+
+SETTINGS = """\
+    settings:
+      slow:
+        properties: {{dfs.client.read.shortcircuit: "maybe", slow.down: "yes"}}
+        enter: [{{host: me, command: echo slow >>{folder}/states}}]
+        leave: [{{host: me, command: echo usual >>{folder}/states}}]
+"""
+
+
+def test_a_setting_changes_target_and_client(bench):
+    """Its commands run around its rounds, and its properties stand above those of the way.  The
+    default has neither."""
+    text = bench.targets.read_text()
+    bench.targets.write_text(text + SETTINGS.format(folder=bench.folder))
+    spec = bench.spec.read_text().replace("[2vms, 4vms]", "2vms")
+    bench.spec.write_text(spec + "    settings: [default, slow]\n")
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    states = (bench.folder / "states").read_text().split()
+    assert states == ["slow", "usual"] * (len(states) // 2) and states
+    told = {}
+    for line in (bench.folder / "properties").read_text().splitlines():
+        (cell, _), name, value = line.split(": ")[0].split(), *line.split(": ")[1].split(" ", 1)
+        told.setdefault(cell.removeprefix("here/2vms/local/raw/"), {})[name] = value
+    assert told["slow/sequential/1MiB/1r/stock"] == {
+        "dfs.client.context": "stock-slow",
+        "dfs.client.read.shortcircuit": "maybe",
+        "slow.down": "yes",
+    }
+    assert told["default/sequential/1MiB/1r/stock"] == {
+        "dfs.client.context": "stock-default",
+        "dfs.client.read.shortcircuit": "false",
+    }
+    assert len(told) == 8
+    assert {cell["setting"] for cell in bench.result()["cells"]} == {"default", "slow"}

@@ -33,6 +33,11 @@ SPEC_MISTAKES = [
         "images: raw\n    readers: 65",
         "13: cells[0].readers: '65': expected a number",
     ),
+    (
+        "images: raw",
+        "images: raw\n    settings: direct",
+        "13: cells[0].settings: target here has no direct; it has: default",
+    ),
     ("images: raw", "image: raw", "6: cells[0].images: is missing"),
     ("  - targets", "    targets", "6: cells: expected a list"),
 ]
@@ -48,6 +53,12 @@ TARGET_MISTAKES = [
     ("datanode: [", "disk: [", "23: targets.here.cpu.disk: expected one of client, datanode"),
     ("files: /bench", "files: bench", "19: targets.here.places.local.files: 'bench': expected an"),
     ("files: /bench", "files: /b, host: me", "19: targets.here.places.local.host: no such key"),
+    (
+        "    cpu:",
+        "    settings: {slow: {property: x}}\n    cpu:",
+        "22: targets.here.settings.slow.property: no such key; known here: enter,",
+    ),
+    ("images:\n      raw:", "images:\n      raw: {properties: }", "21: targets.here.images.raw."),
     ("    cpu:", "    cups:", "22: targets.here.cups: no such key"),
     ("command: \"echo", "cmd: \"echo", "23: targets.here.cpu.datanode[0]: expected one of pid"),
 ]  # fmt: skip
@@ -102,7 +113,7 @@ def test_a_missing_file(bench):
 def test_cells_are_the_product_of_the_lists(bench):
     wanted = spec.read(bench.spec, targets.read(bench.targets))
     assert len({cell.id for cell in wanted.cells}) == len(wanted.cells) == 2 * 2 * 2
-    assert "here/4vms/local/raw/re-read/1MiB/1r/vread" in {cell.id for cell in wanted.cells}
+    assert "here/4vms/local/raw/default/re-read/1MiB/1r/vread" in {cell.id for cell in wanted.cells}
     assert {cell.workload for cell in wanted.cells} < set(WORKLOADS)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vread-bench measures a real HDFS on this machine, with a little data: all ways and workloads, and
-a file whose bytes have changed behind HDFS' back.  Speed is not judged."""
+"""vread-bench measures a real HDFS on this machine, with a little data: all ways and workloads,
+files that are spread over DataNodes and disks, and a file whose bytes have changed behind HDFS'
+back.  Speed is not judged."""
 
 import base64
 import shutil
@@ -12,13 +13,15 @@ import pytest
 
 from tools.hdfs import HdfsCluster, hadoop_class_path
 from tools.hdfs.native_code import libhadoop_dir
+from tools.vread_bench.spec import DEFAULT_SEED
 from tools.vreadd import REPOSITORY, Vreadd
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
-SIZE = 8 << 20
+SIZE, BLOCK = 8 << 20, 4 << 20
 READERS = 2
+DISKS = (2, 1)  # of each DataNode
 
 SPEC = """\
 name: real
@@ -62,10 +65,10 @@ targets:
         io.vread.timeout.ms: "60000"
         io.vread.compete: "false"
     loads: {{2vms: }}
-    places: {{local: {{files: /bench}}}}
+    places: {{local: {{files: /bench, datanodes: [{addresses}]}}}}
     images: {{raw: }}
     cpu:
-      datanode: [{{host: me, pid: {datanode}}}]
+      datanode: [{datanodes}]
       host: [{{host: me, pid: {vreadd}}}]
 """
 
@@ -77,14 +80,16 @@ def real(bench):
     conf = {"dfs.client.read.shortcircuit": "true", "dfs.domain.socket.path": f"{sockets}/dn._PORT"}
     cluster = HdfsCluster(
         bench.folder / "hdfs",
-        block_size=4 << 20,
+        block_size=BLOCK,
         conf=conf,
         class_path=[JAR],
+        datanodes=len(DISKS),
         live=True,
+        disks=DISKS,
         java_options=[f"-Djava.library.path={libhadoop_dir()}"],
     )
     try:
-        with cluster, Vreadd(cluster.served("dn1")) as vreadd:
+        with cluster, Vreadd(cluster.served()) as vreadd:
             bench.spec.write_text(SPEC)
             lib = hadoop_class_path(cluster.version)
             text = TARGETS.format(
@@ -92,7 +97,10 @@ def real(bench):
                 libhadoop=libhadoop_dir(),
                 class_path=f"{JAR}:{cluster.conf_dir}:{lib}/*",
                 endpoint=vreadd.endpoint,
-                datanode=cluster.pids["dn1"],
+                addresses=", ".join(f'"{datanode.address}"' for datanode in cluster.datanodes),
+                datanodes=", ".join(
+                    f"{{host: me, pid: {cluster.pids[n]}}}" for n in ("dn1", "dn2")
+                ),
                 vreadd=vreadd.pid,
             )
             bench.targets.write_text(text)
@@ -106,6 +114,7 @@ def test_a_run_on_a_real_hdfs(real):
     done = bench.call("prepare", "--targets", bench.targets, bench.spec)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"here: local: 3 files, {3 * SIZE} bytes\n"
+    files_are_spread(cluster)
     cluster.sync()
     done = bench.run()
     assert done.returncode == 0, done.stderr
@@ -116,8 +125,17 @@ def test_a_run_on_a_real_hdfs(real):
     wrong_bytes_are_told(bench)
 
 
+def files_are_spread(cluster):
+    """The first file is on the first DataNode, a block on each disk; the second on the second."""
+    for number, disks in enumerate(DISKS):
+        blocks = cluster.blocks(f"/bench/{SIZE}-{DEFAULT_SEED}-{number}")
+        assert len(blocks) == SIZE // BLOCK
+        found = {storage for block in blocks for storage in block.storage_ids}
+        assert found == set(cluster.datanodes[number].storage_ids()) and len(found) == disks
+
+
 def check_round(record):
-    workload, request, readers, way = record["cell"].split("/")[4:]
+    workload, request, readers, way = record["cell"].split("/")[5:]
     size = {"pread": READERS * 50 * 65536, "pread-4k": 50 * 4096}.get(workload, READERS * SIZE)
     assert record["bytes"] == record["checked_bytes"] == size
     assert record["seconds"] > 0

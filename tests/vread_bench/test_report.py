@@ -17,8 +17,8 @@ from tools.vread_bench.summary import Spread
 pytestmark = [pytest.mark.spread, pytest.mark.thorough]
 
 PAPER = ["Figure 2", *(f"Figure {n}" for n in (6, 7, 8, 9, 11, 12, 13)), "Table 2", "Table 3"]
-FURTHER = ["Instructions", "Fairness"]
-KEYS = ["load", "place", "image", "workload", "request", "readers", "way"]
+FURTHER = ["Instructions", "Fairness", "Disks", "Read-ahead", "Cache modes"]
+KEYS = ["load", "place", "image", "setting", "workload", "request", "readers", "way"]
 PARTS = ["client", "datanode", "host", "network"]
 TEXTS = {"stock": "stock TCP", "vread": "vRead", 65536: "64KiB", 1 << 20: "1MiB", 4096: "4KiB"}
 ROUNDS = 3
@@ -30,7 +30,7 @@ def cells():
             for workload in ("sequential", "re-read", "pread-4k", "write"):
                 for request in (4096,) if workload == "pread-4k" else (65536, 1 << 20):
                     for way in WAYS:
-                        values = (load, place, "raw", workload, request, 1, way)
+                        values = (load, place, "raw", "default", workload, request, 1, way)
                         yield dict(zip(KEYS, values, strict=True))
 
 
@@ -215,6 +215,54 @@ def test_readers_at_once_are_told_how_fair_they_are(bench, content):
         del r["reader_rates"]
     report = Report(bench, {"b.json": content}, "old")
     assert "Ours: not measured." in report.section("Fairness")
+
+
+def moved(content, **values):
+    """The cells with 1 MiB of the place `local` and 2vms, and only these, elsewhere."""
+    for cell in content["cells"]:
+        if (cell["load"], cell["place"], cell["request"]) == ("2vms", "local", 1 << 20):
+            cell.update(values)
+
+
+@pytest.mark.parametrize(
+    ("figure", "setting", "beside"),
+    [("Read-ahead", "no-read-ahead", {"default"}), ("Cache modes", "direct", set())],
+)
+def test_settings_are_in_their_own_figures_only(bench, content, figure, setting, beside):
+    moved(content, setting=setting)
+    report = Report(bench, {"a.json": content})
+    rows = report.rows(figure)
+    assert {row["setting"] for row in rows} == {setting} | beside
+    assert {(row["place"], row["request"]) for row in rows} == {("local", "1MiB")}
+    for row in rows:
+        assert row["MB/s"] == shown(map(throughput, rounds_of(content, row).values()))
+    for other in ("Figure 9", "Figure 11", "Instructions"):
+        section = report.section(other)
+        assert f"| {setting} |" not in section
+
+
+def test_a_setting_without_the_one_it_is_compared_with_is_not_shown(bench, content):
+    moved(content, setting="buffered")
+    report = Report(bench, {"a.json": content})
+    assert "Ours: not measured." in report.section("Cache modes")
+    assert {row["setting"] for row in report.rows("All cells")} == {"default", "buffered"}
+
+
+def test_datanodes_with_several_disks(bench, content):
+    moved(content, place="2vms-2disks", readers=4)
+    report = Report(bench, {"a.json": content})
+    rows = report.rows("Disks")
+    assert {row["place"] for row in rows} == {"2vms-2disks"}
+    assert {row["workload"] for row in rows} == {"sequential", "re-read"}
+    assert {row["way"] for row in rows} == {"stock TCP", "vRead"}
+    assert "2vms-2disks" not in report.section("Figure 11")
+
+
+def test_cells_of_older_files_have_the_default_setting(bench, content):
+    new = Report(bench, {"a.json": content}, "new").files()
+    for cell in content["cells"]:
+        del cell["setting"]
+    assert Report(bench, {"a.json": content}, "old").files() == new
 
 
 def test_the_table_of_all_cells(bench, content):

@@ -143,9 +143,10 @@ def digests_path(target, path):
 def tell_round(client, target, spec, step):
     """Tells the client all about a round, up to `ready`."""
     cell = step.cell
-    # A kept client has all ways in one JVM; this gives each way sockets and caches of its own.
-    client.tell("property", "dfs.client.context", cell.way)
-    for name, value in target.ways[cell.way].items():
+    # A kept client has all ways and settings in one JVM.  Each gets its own sockets and caches.
+    client.tell("property", "dfs.client.context", f"{cell.way}-{cell.setting}")
+    properties = target.ways[cell.way] | target.settings[cell.setting].properties
+    for name, value in properties.items():
         client.tell("property", name, value)
     client.tell("workload", cell.workload)
     client.tell("request", cell.request)

@@ -7,23 +7,30 @@ each figure.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import summary
 
 MIB = 1 << 20
 READS = {"sequential": "caches emptied", "re-read": "from caches"}
 PLACES = ("local", "remote-rdma", "remote-plain", "remote-tls", "hybrid")
+DISKS = ("1vm-1disk", "1vm-2disks", "1vm-4disks", "2vms-1disk", "2vms-2disks", "4vms-1disk")
+
+LOCAL = {"place": ("local",), "readers": (1,)}
+BOTH = {"way": ("stock", "vread")}
+PLACED = BOTH | {"request": (MIB,), "readers": (1,), "place": PLACES}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A plot.  Cells that match `only` are shown, a curve for each way and value of other keys."""
+    """A plot.  Cells that match `only` are shown, a curve for each way and value of other keys.
+    Nothing is shown unless a cell also matches `needs`."""
 
     title: str
     only: dict  # {key: allowed values}
     x: tuple  # the keys that make the x axis
     parts: bool = False  # bars of CPU time, stacked by part
+    needs: dict = field(default_factory=dict)  # {key: allowed values}
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,17 @@ class Figure:
     note: str = ""
 
 
-def _read_panels(only, *x):
+def _read_panels(only, *x, needs=None):
     return tuple(
-        Panel(f"{workload}: {text}", {"workload": (workload,)} | only, x)
+        Panel(f"{workload}: {text}", {"workload": (workload,)} | only, x, needs=needs or {})
         for workload, text in READS.items()
     )
+
+
+def _settings_panels(*settings):
+    """One setting beside the other, where the last one was measured."""
+    only = LOCAL | {"request": (MIB,), "setting": settings}
+    return _read_panels(only, "setting", "load", needs={"setting": settings[-1:]})
 
 
 def _cpu_figure(name, title, paper, *places, note=""):
@@ -53,10 +66,6 @@ def _cpu_figure(name, title, paper, *places, note=""):
         name, title, paper, "CPU s/GiB", summary.cpu(*summary.PARTS), (panel,), note=note
     )  # fmt: skip
 
-
-LOCAL = {"place": ("local",), "readers": (1,)}
-BOTH = {"way": ("stock", "vread")}
-PLACED = BOTH | {"request": (MIB,), "readers": (1,), "place": PLACES}
 
 FIGURES = (
     Figure(
@@ -162,6 +171,40 @@ FIGURES = (
         _read_panels(BOTH | {"place": PLACES, "readers": tuple(range(2, 65))}, "readers", "load"),
         note="Not in the paper. 1: all readers have the same rate; 1/n: one of n has everything. "
         "Threads of one client, each with a stream of its own.",
+    ),
+    Figure(
+        "Disks",
+        "DataNodes with several disks",
+        "It does not vary the number of disks.",
+        "MB/s",
+        summary.throughput,
+        _read_panels(BOTH | {"place": DISKS}, "place"),
+        note="Not in the paper. Several readers at once, each with a file of its own; files spread "
+        "over the DataNodes, and blocks over the disks of each. How the rate can grow with the "
+        "disks depends on whether they are disks of their own: see where the target's images are.",
+    ),
+    Figure(
+        "Read-ahead",
+        "Reads with and without read-ahead",
+        "It does not vary read-ahead. Of the study of HDFS's portability (Shafer, Rixner, Cox, "
+        "ISPASS 2010) we had the abstract only: “portability limitations prevent the Java "
+        "implementation from exploiting features of the native platform”.",
+        "MB/s",
+        summary.throughput,
+        _settings_panels("default", "no-read-ahead"),
+        note="Off is the read-ahead of HDFS and that of vRead, in client and vreadd. That of the "
+        "kernel goes on.",
+    ),
+    Figure(
+        "Cache modes",
+        "Images read through the host's page cache and past it",
+        "It does not vary how an image is read.",
+        "MB/s",
+        summary.throughput,
+        _settings_panels("buffered", "direct"),
+        note="Not in the paper. Direct: neither the DataNode's disk nor vreadd uses the page cache "
+        "of the host (as QEMU's cache=none, and as block devices of Xen); the DataNode's system "
+        "has its own.",
     ),
     Figure(
         "Table 2",

@@ -11,6 +11,7 @@ from . import plots, summary
 from .figures import FIGURES
 from .located import size_text
 from .markup import Heading, Paragraph, Plot, Table, html, markdown
+from .spec import DEFAULT
 
 WAYS = {"stock": "stock TCP", "vread": "vRead", "short-circuit": "short-circuit"}
 EMULATION = (
@@ -115,12 +116,15 @@ def _figure(figure, cells):
     for panel in figure.panels:
         for by in sorted({cell.by for cell in cells}):
             matching = [c for c in cells if c.by == by and matches(c, panel.only)]
-            if any(cell.spread(figure.quantity) for cell in matching):
+            needed = [cell for cell in matching if matches(cell, panel.only | panel.needs)]
+            if any(cell.spread(figure.quantity) for cell in needed):
                 shown += _panel(figure, panel, by, matching)
     return blocks + (shown or [Paragraph("Ours: not measured.")])
 
 
 def matches(cell, only):
+    """Other settings than the default are only in panels that ask for them."""
+    only = {"setting": (DEFAULT,)} | only
     return all(cell.key[key] in allowed for key, allowed in only.items())
 
 

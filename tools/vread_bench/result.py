@@ -4,7 +4,8 @@
     {"format": 1, "name", "seed", "rounds", "size", "files", "preads",
      "targets": {NAME: {"kind", "emulated", "client": {machine}, "versions"}},
      "cells": [{"id", "target": "xen" | "kvm" | "bare", "target_name", "way", "workload", "request",
-                "load", "place", "image", "readers"}],
+                "load", "place", "image", "setting", "readers"}],
+                setting: not in files of older versions, whose cells all are `default`
      "raw": [ROUND]}        in the order in which they ran
 
 A ROUND has `index`, `round`, `cell` (an id), `began` (Unix time) and `cold` (caches were emptied;
@@ -24,11 +25,12 @@ import os
 from dataclasses import asdict
 
 from .errors import BenchError
+from .spec import DEFAULT
 
 FORMAT = 1
 HEAD = ("format", "name", "seed", "rounds", "size", "files", "preads", "targets")
 CELL = ("id", "target", "target_name", "way", "workload", "request", "load", "place", "image",
-        "readers")  # fmt: skip
+        "setting", "readers")  # fmt: skip
 
 
 def document(spec, head, rounds):
@@ -63,6 +65,7 @@ def read(path):
             raise BenchError(f"{path}: lacks {key}")
     ids = set()
     for cell in result["cells"]:
+        cell.setdefault("setting", DEFAULT)
         lacking = [key for key in CELL if key not in cell]
         if lacking:
             raise BenchError(f"{path}: a cell lacks {lacking[0]}")

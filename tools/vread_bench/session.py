@@ -159,7 +159,12 @@ class States:
             return
         self.leave()
         target = self._targets[cell.target]
-        values = (target.images[cell.image], target.places[cell.place], target.loads[cell.load])
+        values = (
+            target.images[cell.image],
+            target.settings[cell.setting],
+            target.places[cell.place],
+            target.loads[cell.load],
+        )
         for state in values:
             self._entered.append(state)
             for command in state.enter:

@@ -14,6 +14,7 @@ describes the file.
         loads: 2vms              these names are defined by the target
         places: local
         images: raw
+        settings: [default, no-read-ahead]
         readers: [1, 16]
 
 A Cell is one point of the product.  Its id names it in journals, results and reports.
@@ -28,8 +29,10 @@ from . import located
 from .located import size_text
 
 WAYS = ("stock", "vread", "short-circuit")
+DEFAULT = "default"  # the setting of cells that name none
 WORKLOADS = ("sequential", "re-read", "pread", "pread-4k", "write")
 MOST_REQUEST = 4 << 20
+DEFAULT_SEED = 20150712
 PAGE = 4096  # files are verified by pieces of this size, and positional reads begin at multiples
 MOST_CELLS = 20000
 
@@ -43,18 +46,20 @@ class Cell:
     load: str
     place: str
     image: str
+    setting: str
     readers: int
 
     @property
     def id(self):
         request = size_text(self.request)
-        parts = (self.target, self.load, self.place, self.image, self.workload, request)
+        state = (self.target, self.load, self.place, self.image, self.setting)
+        parts = (*state, self.workload, request)
         return "/".join([*parts, f"{self.readers}r", self.way])
 
     @property
     def state(self):
         """What must be changed on the target between two cells that differ in it."""
-        return (self.target, self.image, self.place, self.load)
+        return (self.target, self.image, self.setting, self.place, self.load)
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def read(path, targets):
     """The Spec in the file `path`.  targets: {name: Target}; a spec may name no others."""
     document = located.load(path)
     name = document.name("name")
-    seed = document.number("seed", 0, (1 << 62) - 1, 20150712)
+    seed = document.number("seed", 0, (1 << 62) - 1, DEFAULT_SEED)
     rounds = document.number("rounds", 1, 1000)
     size = document.size("size", MOST_REQUEST, 1 << 40)
     if size % MOST_REQUEST:
@@ -108,13 +113,14 @@ def _cells(item, targets):
     if "pread-4k" in workloads and requests != [PAGE]:
         item.fail("workloads", "pread-4k reads 4KiB: an item with it must have `requests: 4KiB`")
     states = {key: item.texts(key) for key in ("loads", "places", "images")}
+    states["settings"] = item.texts("settings", [DEFAULT])
     readers = item.numbers("readers", 1, 64, [1])
     for name in names:
         _check(item, targets[name], ways, states)
     item.done()
     return [
-        Cell(target, way, workload, request, load, place, image, count)
-        for target, load, place, image, workload, request, count, way in itertools.product(
+        Cell(target, way, workload, request, load, place, image, setting, count)
+        for target, load, place, image, setting, workload, request, count, way in itertools.product(
             names, *states.values(), workloads, requests, readers, ways
         )
     ]

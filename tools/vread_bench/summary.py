@@ -66,7 +66,7 @@ def summarise(results):
     return sorted(cells, key=lambda cell: (cell.by, *(str(v).zfill(12) for v in cell.key.values())))
 
 
-KEYS = ("load", "place", "image", "workload", "request", "readers", "way")
+KEYS = ("load", "place", "image", "setting", "workload", "request", "readers", "way")
 
 
 def _labels(results):

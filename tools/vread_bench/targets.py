@@ -12,7 +12,8 @@ example for bare machines, Xen and KVM.
           host, java, options, class-path, folder; or a whole `command`; keep
         ways: {stock: {PROPERTY: VALUE}, ...}
         loads, images: {VALUE: {enter: [COMMAND], leave: [COMMAND]}}
-        places: {VALUE: {files: /HDFS/FOLDER, datanodes: HOST:PORT, enter, leave}}
+        places: {VALUE: {files: /HDFS/FOLDER, datanodes: [HOST:PORT], enter, leave}}
+        settings: {VALUE: {properties: {PROPERTY: VALUE}, enter, leave}}
         cold: [COMMAND]          before each sequential read: empties caches
         cpu: {PART: [COUNTER]}   CPU time by part; see accounting.py
         counters: {copied-bytes: [COUNTER], instructions: [COUNTER]}
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field
 
 from . import accounting, located
 from .hosts import Host, ssh
-from .spec import WAYS
+from .spec import DEFAULT, WAYS
 
 KINDS = ("bare", "xen", "kvm")
 PARTS = ("client", "datanode", "host", "network")
@@ -51,6 +52,7 @@ class State:
     leave: tuple = ()
     files: str = ""  # of places: the HDFS folder of the files
     datanodes: tuple = ()  # of places: where prepare puts their blocks, HOST:PORT
+    properties: dict = field(default_factory=dict)  # of settings: of Hadoop, for all ways
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Target:
     loads: dict
     places: dict
     images: dict
+    settings: dict
     cold: list
     cpu: dict = field(default_factory=dict)  # part: [Counter]
     counters: dict = field(default_factory=dict)
@@ -103,6 +106,7 @@ def _target(name, part):
         loads=_states(part, "loads", hosts),
         places=_states(part, "places", hosts),
         images=_states(part, "images", hosts),
+        settings=_settings(part, hosts),
         cold=_commands(part, "cold", hosts),
         cpu=_counters(part, "cpu", hosts, PARTS),
         counters=_counters(part, "counters", hosts, COUNTERS),
@@ -165,9 +169,14 @@ def _ways(part):
     return {way: section.pairs(way) for way in section.names()}
 
 
-def _states(part, key, hosts):
+def _settings(part, hosts):
+    """The default setting changes nothing, unless the file says what it is."""
+    return {DEFAULT: State()} | _states(part, "settings", hosts, optional=True)
+
+
+def _states(part, key, hosts, optional=False):
     states = {}
-    for name, section in part.named(key).items():
+    for name, section in part.named(key, optional).items():
         if not located.NAME.fullmatch(name):
             section.fail("", f"{name!r}: expected letters, digits, `.`, `_`, `-`")
         place = key == "places"
@@ -175,9 +184,10 @@ def _states(part, key, hosts):
         if place and not files.startswith("/"):
             section.fail("files", f"{files!r}: expected an absolute path in HDFS")
         datanodes = tuple(section.texts("datanodes", [])) if place else ()
+        properties = section.pairs("properties") if key == "settings" else {}
         enter, leave = (tuple(_commands(section, k, hosts)) for k in ("enter", "leave"))
         section.done()
-        states[name] = State(enter, leave, files, datanodes)
+        states[name] = State(enter, leave, files, datanodes, properties)
     return states
 
 

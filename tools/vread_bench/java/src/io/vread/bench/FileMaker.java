@@ -4,6 +4,8 @@ package io.vread.bench;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.SplittableRandom;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
@@ -19,6 +21,7 @@ final class FileMaker {
 
   static String make(Settings settings) throws IOException {
     long bytes = 0;
+    int index = 0;
     try (FileSystem fs = FileSystem.newInstance(settings.conf)) {
       for (Settings.HdfsFile file : settings.files) {
         boolean warm = file.path.endsWith("-warm");
@@ -26,7 +29,7 @@ final class FileMaker {
         Digests digests = Digests.of(file.path, size);
         SplittableRandom random = new SplittableRandom(settings.seed ^ file.path.hashCode());
         byte[] chunk = new byte[CHUNK];
-        try (FSDataOutputStream out = create(fs, settings, file.path)) {
+        try (FSDataOutputStream out = create(fs, settings, file.path, index++)) {
           for (long at = 0; at < size; at += CHUNK) {
             int length = (int) Math.min(CHUNK, size - at);
             fill(chunk, random);
@@ -41,17 +44,22 @@ final class FileMaker {
     return "{\"files\": " + settings.files.size() + ", \"bytes\": " + bytes + "}";
   }
 
-  /** A new file whose blocks are on the preferred datanodes. */
-  static FSDataOutputStream create(FileSystem fs, Settings settings, String path)
+  /**
+   * A new file whose blocks are on the preferred datanodes. Each next index begins with the next
+   * datanode, so that files with one replica spread over all of them.
+   */
+  static FSDataOutputStream create(FileSystem fs, Settings settings, String path, int index)
       throws IOException {
     if (settings.datanodes.isEmpty()) {
       return fs.create(new Path(path), true);
     }
+    InetSocketAddress[] datanodes = settings.datanodes.toArray(new InetSocketAddress[0]);
+    Collections.rotate(Arrays.asList(datanodes), -(index % datanodes.length));
     return ((DistributedFileSystem) fs)
         .createFile(new Path(path))
         .recursive()
         .overwrite(true)
-        .favoredNodes(settings.datanodes.toArray(new InetSocketAddress[0]))
+        .favoredNodes(datanodes)
         .build();
   }
 

@@ -18,10 +18,12 @@ final class Writer {
   private final Settings settings;
   private final String path;
   private final byte[] content;
+  private final int index;
 
   Writer(FileSystem fs, Settings settings, int index) {
     this.fs = fs;
     this.settings = settings;
+    this.index = index;
     this.path = settings.written + "/" + index;
     this.content = new byte[settings.request];
     FileMaker.fill(content, new SplittableRandom(settings.seed + index));
@@ -29,7 +31,7 @@ final class Writer {
 
   void write(Meter meter) throws IOException {
     long last = System.nanoTime();
-    try (FSDataOutputStream out = FileMaker.create(fs, settings, path)) {
+    try (FSDataOutputStream out = FileMaker.create(fs, settings, path, index)) {
       for (long at = 0; at < settings.size; at += content.length) {
         stamp(at);
         out.write(content, 0, (int) Math.min(content.length, settings.size - at));
