@@ -3,8 +3,10 @@
 of instructions."""
 
 import contextlib
+import re
 import subprocess
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from tests.support.waiting import eventually
 from tools.lab.counter import copied, counter_arguments, instructions
 from tools.lab.gate import Gate
 from tools.lab.qemu import CPU, start_process
-from tools.lab_bench import kvm, xen, xen_pair
+from tools.lab_bench import bare, disks, kvm, xen, xen_pair
 from tools.lab_bench.__main__ import HERE
 from tools.lab_bench.targets import BUSY, written
 from tools.vread_bench import spec, targets
@@ -179,14 +181,56 @@ def test_the_operator_restarts_vreadd_only_for_another_way():
         operator.popen("tcp", None, None)
 
 
+VREADD = SimpleNamespace(
+    pid=5, config_path="/run/vread.conf", control_socket="/run/c.sock", endpoint="/run/v.sock"
+)
+
+
+class Cluster:
+    """What targets of this machine ask of an HdfsCluster, which does not run."""
+
+    version, conf_dir = "0", "/conf"
+
+    def __init__(self, names):
+        self.pids = {name: 7 for name in names}
+
+    def datanode(self, name):
+        disk = SimpleNamespace(path=Path("/image"))
+        return SimpleNamespace(
+            address=f"{name}:9866", disk=disk, disks=[disk], data_dirs=[Path("/data")]
+        )
+
+
+@pytest.mark.parametrize("name", ["bare", "disks"])
+def test_targets_of_this_machine_know_what_their_specs_ask(tmp_path, monkeypatch, name):
+    for module in (bare, disks):
+        monkeypatch.setattr(module, "hadoop_class_path", lambda version: Path("/hadoop"))
+        monkeypatch.setattr(module, "libhadoop_dir", lambda: Path("/native"))
+    if name == "bare":
+        both = {bare.NEAR: VREADD, bare.FAR: VREADD}
+        made = bare.described(tmp_path, Cluster(both), both)
+    else:
+        made = disks.described(tmp_path, Cluster(disks.DISKS), VREADD)
+    known = targets.read(written(tmp_path / "targets.yaml", name, made))
+    assert spec.read(HERE / f"{name}.yaml", known).rounds >= 5
+    assert not known[name].emulated and set(known[name].cpu) == {"datanode", "host"}
+
+
+def test_a_place_of_disks_has_as_many_as_its_name_says():
+    for place, names in disks.PLACES.items():
+        each = {disks.DISKS[name] for name in names}
+        assert len(each) == 1
+        assert re.fullmatch(f"{len(names)}vms?-{each.pop()}disks?", place)
+
+
 @pytest.mark.parametrize("name", ["kvm", "xen", "xen-pair"])
 def test_targets_of_the_lab_know_what_their_specs_ask(tmp_path, name):
     with Gate(tmp_path / "gate", {}) as gate:
         if name == "kvm":
             pids = {"client": 2, "datanode": 3, "namenode": 4}
-            made = kvm.described(gate, pids, 5, tmp_path / "image")
+            made = kvm.described(gate, pids, VREADD, tmp_path / "image")
         elif name == "xen":
-            made = xen.described(gate, 5, tmp_path / "count")
+            made = xen.described(gate, VREADD, tmp_path / "count")
         else:
             made = xen_pair.described(gate, [tmp_path / "near", tmp_path / "far"])
     known = targets.read(written(tmp_path / "targets.yaml", name, made))

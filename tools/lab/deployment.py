@@ -65,9 +65,9 @@ class Backend:
     ) -> None:
         self.host, self._datanodes, self.extra = host, datanodes, extra
         self._xen = "auto" if xen else "no"
-        self._config = f"/etc/vread/vread{name}.conf"
+        self.config_path = f"/etc/vread/vread{name}.conf"
         self._log = LOG.replace(".log", f"{name}.log")
-        self._control = f"/run/vread/control{name}.sock"
+        self.control_socket = f"/run/vread/control{name}.sock"
         self.endpoint = f"/run/vread/local{name}.sock"
         self.program = "vreadd"  # what start() runs
         self._process = None
@@ -91,14 +91,19 @@ class Backend:
     def _command(self) -> str:
         return (
             f"mkdir -p /run/vread; OPENSSL_ia32cap={OPENSSL_CPU} ASAN_OPTIONS={SANITIZER} "
-            f"exec {self.program} --config {self._config} --log-level debug"
+            f"exec {self.program} --config {self.config_path} --log-level debug"
         )
 
     def _ask(self, *options: str) -> list[str]:
-        return ["xl-vread", "status", "--socket", self._control, *options]
+        return ["xl-vread", "status", "--socket", self.control_socket, *options]
 
     def _configure(self) -> None:
-        lines = ["[vreadd]", f"control-socket = {self._control}", "[xen]", f"enabled = {self._xen}"]
+        lines = [
+            "[vreadd]",
+            f"control-socket = {self.control_socket}",
+            "[xen]",
+            f"enabled = {self._xen}",
+        ]
         lines += ["[local]", f"socket = {self.endpoint}"]
         if self._datanodes:
             lines.append(f"allow-datanodes = {' '.join(self._datanodes)}")
@@ -112,7 +117,7 @@ class Backend:
             else:
                 lines.append(f"data-dirs = {' '.join(datanode.data_dirs)}")
         text = "\n".join(lines) + "\n" + self.extra
-        self.host.run(f"mkdir -p /etc/vread; cat >{self._config}", stdin=text.encode()).check()
+        self.host.run(f"mkdir -p /etc/vread; cat >{self.config_path}", stdin=text.encode()).check()
 
     def signal(self, name: str) -> None:
         """Sends a signal.  After STOP waits until every thread has stopped: they do not stop at

@@ -206,6 +206,14 @@ class KvmBackend:
         return 0
 
     @property
+    def config_path(self) -> Path:
+        return self._vreadd.config_path
+
+    @property
+    def control_socket(self) -> str:
+        return self._vreadd.control_socket
+
+    @property
     def server_pid(self) -> int:
         return self._server.pid
 

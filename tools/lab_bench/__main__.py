@@ -4,10 +4,10 @@
 
     python -m tools.lab_bench kvm --out build/bench/kvm.json
 
-xen, xen-pair and kvm are emulated machines (tools/lab), bare is this machine.  The module of a
-target makes the target's part of the targets file.  vread-bench reaches emulated machines by the
-lab's gate, as hosts `by: command`, and knows nothing else of the lab.  The spec of a target is
-TARGET.yaml here.
+xen, xen-pair and kvm are emulated machines (tools/lab), bare and disks are this machine.  The
+module of a target makes the target's part of the targets file.  vread-bench reaches emulated
+machines by the lab's gate, as hosts `by: command`, and knows nothing else of the lab.  The spec of
+a target is TARGET.yaml here.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.hdfs import HdfsError
 from tools.images import ImageError
 from tools.lab import LabError
-from tools.lab_bench import bare, kvm, xen, xen_pair
+from tools.lab_bench import bare, disks, kvm, xen, xen_pair
 from tools.lab_bench.targets import written
 from tools.vread_bench.__main__ import main as vread_bench
 from tools.vreadd import REPOSITORY, VreaddError
@@ -29,6 +29,7 @@ TARGETS = {
     "xen-pair": xen_pair.target,
     "kvm": kvm.target,
     "bare": bare.target,
+    "disks": disks.target,
 }
 
 

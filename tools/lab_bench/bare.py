@@ -22,6 +22,8 @@ from tools.peers import Authority, peer
 from tools.vreadd import REPOSITORY, Vreadd
 
 PLUGIN = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
+FORGET = Path(__file__).with_name("forget.sh")
+XL_VREAD = REPOSITORY / "build" / "release" / "xl-vread"
 SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 DISK_MIB = 6144
@@ -53,7 +55,7 @@ def target(folder, say):
             datanode.stop()
             datanode.conf = PUBLISHER | {"io.vread.endpoint": vreadd.endpoint}
             cluster.start_datanode(name)
-        yield _target(folder, cluster, vreadds)
+        yield described(folder, cluster, vreadds)
 
 
 def _vreadds(stack, folder, cluster):
@@ -76,11 +78,13 @@ def _vreadds(stack, folder, cluster):
     }
 
 
-def _target(folder, cluster, vreadds):
+def described(folder, cluster, vreadds):
+    """The target's part of the targets file.  vreadds: {DataNode: the Vreadd of its image}."""
     class_path = f"{PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
-    near, far = cluster.datanode(NEAR).address, cluster.datanode(FAR).address
-    by_tls, plain = (_protect(vreadds[NEAR], level) for level in ("privacy", "authentication"))
-    remote = {"files": f"{targets.FILES}/remote", "datanodes": far}
+    near = vreadds[NEAR]
+    near_address, far_address = (cluster.datanode(name).address for name in (NEAR, FAR))
+    by_tls, plain = (_protect(near, level) for level in ("privacy", "authentication"))
+    remote = {"files": f"{targets.FILES}/remote", "datanodes": far_address}
     return {
         "kind": "bare",
         "hosts": {"me": {"by": "local"}},
@@ -94,24 +98,32 @@ def _target(folder, cluster, vreadds):
         "ways": {
             "stock": targets.STOCK,
             "short-circuit": SHORT_CIRCUIT,
-            "vread": targets.VREAD | {"io.vread.endpoint": vreadds[NEAR].endpoint},
+            "vread": targets.VREAD | {"io.vread.endpoint": near.endpoint},
         },
         "loads": {"2vms": {}},
         "places": {
-            "local": {"files": targets.FILES, "datanodes": near},
+            "local": {"files": targets.FILES, "datanodes": near_address},
             "remote-tls": remote | by_tls,
             "remote-plain": remote | plain,
             "hybrid": {"files": HYBRID} | by_tls,
         },
         "images": {targets.IMAGE: {}},
-        "cold": [command("me", _forget(cluster, name)) for name in vreadds],
+        "settings": {
+            "no-read-ahead": targets.no_read_ahead("me", near, XL_VREAD),
+            "buffered": {},
+            "direct": _direct(near, cluster.datanode(NEAR).disk.path),
+        },
+        "cold": [
+            *(command("me", forget(cluster, name)) for name in vreadds),
+            command("me", _forget_verified(near)),
+        ],
         "cpu": {
             "datanode": [{"host": "me", "pid": cluster.pids[name]} for name in vreadds],
             "host": [{"host": "me", "pid": vreadd.pid} for vreadd in vreadds.values()],
         },
         "versions": {
             "hadoop": command("me", f"echo {cluster.version}"),
-            "far blocks of hybrid": command("me", _far_blocks(class_path, far)),
+            "far blocks of hybrid": command("me", _far_blocks(class_path, far_address)),
         },
     }
 
@@ -119,8 +131,28 @@ def _target(folder, cluster, vreadds):
 def _protect(vreadd, level):
     """Has the near vreadd's configuration say how the far one's bytes are protected."""
     change = f"sed -i 's/^protection = .*/protection = {level}/' {vreadd.config_path}"
-    reload = f"{REPOSITORY}/build/release/xl-vread reload --socket {vreadd.control_socket}"
-    return {"enter": [command("me", f"{change} && {reload}")]}
+    return {"enter": [command("me", f"{change} && {targets.reload(vreadd, XL_VREAD)}")]}
+
+
+def _direct(vreadd, image):
+    """Neither the DataNode's loop device nor the vreadd uses the page cache of the image."""
+    devices = f"losetup --associated {image} --noheadings --output NAME"
+    remove = f"sed -i '/^image-mode = /d' {vreadd.config_path}"
+    add = f"sed -i 's/^data-dirs = .*/&\\nimage-mode = direct/' {vreadd.config_path}"
+
+    def loops(mode):
+        return command("me", f"{devices} | xargs -n 1 losetup --direct-io={mode}")
+
+    again = targets.reload(vreadd, XL_VREAD)
+    return {
+        "enter": [loops("on"), command("me", f"{remove} && {add} && {again}")],
+        "leave": [command("me", f"{remove} && {again}"), loops("off")],
+    }
+
+
+def _forget_verified(vreadd):
+    """Has the vreadd forget the verified bytes that it keeps of images read with O_DIRECT."""
+    return f"sh {FORGET} {vreadd.config_path} {vreadd.control_socket} {XL_VREAD}"
 
 
 def _far_blocks(class_path, far):
@@ -130,12 +162,13 @@ def _far_blocks(class_path, far):
     return f"{blocks} | awk '/{far}/ {{ n++ }} END {{ print n + 0, \"of\", NR }}'"
 
 
-def _forget(cluster, name):
-    """Drops the pages of a DataNode's image and of the files in it from the page cache, and no
-    others."""
+def forget(cluster, name):
+    """The command that drops the pages of a DataNode's images, and of the files in them, from the
+    page cache, and no others."""
     datanode = cluster.datanode(name)
     inside = f"/proc/{cluster.pids[name]}/root"  # only the DataNode sees the mounts
     found = " ".join(f"{inside}{path}" for path in datanode.data_dirs)
     each = targets.forget('"$file"')
     blocks = f"find {found} -name 'blk_*' | while read -r file; do {each}; done"
-    return f"{blocks}; {targets.forget(datanode.disk.path)}"
+    images = [targets.forget(disk.path) for disk in datanode.disks]
+    return "; ".join([blocks, *images])

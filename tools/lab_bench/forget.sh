@@ -1,19 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes the vreadd of an emulated dom0 forget what it has verified and cached of its datanodes: a
-# datanode whose section has changed is served anew.  xen.py has this program in dom0, for sequential
-# reads.  image-mode is what changes; both values read a block device with O_DIRECT.
+# Makes a vreadd forget the verified bytes that it keeps of images read with O_DIRECT.  xen.py has this
+# program in dom0, and bare.py uses it, for sequential reads.  [vreadd] must be the first section.
+# Usage: forget.sh [CONFIGURATION CONTROL-SOCKET XL-VREAD]
 set -e
-conf=/etc/vread/vread.conf socket=/run/vread/control.sock
-if grep -q '^image-mode = auto' $conf; then
-	sed -i 's/^image-mode = auto/image-mode = direct/' $conf
-else
-	sed -i 's/^image-mode = direct/image-mode = auto/' $conf
-fi
-xl-vread reload --socket $socket >/dev/null
-tries=0
-while xl-vread status --socket $socket --json | grep -q '"state": *"looking"'; do
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || exit 1
-	sleep 0.1
-done
+conf=${1:-/etc/vread/vread.conf} socket=${2:-/run/vread/control.sock} xl_vread=${3:-xl-vread}
+sed -i '1a cache = 0' "$conf"
+"$xl_vread" reload --socket "$socket" >/dev/null
+sed -i '/^cache = 0$/d' "$conf"
+"$xl_vread" reload --socket "$socket" >/dev/null

@@ -38,7 +38,7 @@ def target(folder, say):
             host.create_guest(name, memory_mib=targets.BUSY_MIB, files=targets.busy_files())
         with Gate(folder / "gate", host.guests) as gate:
             pids = {name: guest.pid for name, guest in host.guests.items()}
-            yield described(gate, pids, hdfs.backend.pid, image)
+            yield described(gate, pids, hdfs.backend, image)
         host.check_dmesg()
         image.unlink()
 
@@ -56,16 +56,17 @@ def _started(host, image, say):
 
 
 def described(gate, pids, vreadd, image):
-    """The target's part of the targets file.  pids: {guest: process}; vreadd: its process."""
+    """The target's part of the targets file.  pids: {guest: process}; vreadd: the KvmBackend."""
     return targets.guests_target(
         gate,
         "kvm",
         {"host": {"by": "local"}},
+        settings={"no-read-ahead": targets.no_read_ahead("host", vreadd, _vread())},
         cold=[command(DATANODE, targets.DROP), command("host", targets.forget(image))],
         cpu={
             "client": [_process(pids[CLIENT])],
             "datanode": [_process(pids[DATANODE])],
-            "host": [_process(vreadd)],
+            "host": [_process(vreadd.pid)],
             "network": [_process(pids[NAMENODE])],
         },
         versions={

@@ -46,6 +46,27 @@ def command(host, line):
     return {"host": host, "command": line}
 
 
+def reload(vreadd, program="xl-vread"):
+    """The command that has a vreadd of this host read its configuration again."""
+    return f"{program} reload --socket {vreadd.control_socket}"
+
+
+def no_read_ahead(host, vreadd, program="xl-vread"):
+    """The setting without read-ahead of HDFS and of vRead.  vreadd: runs on the host, and has
+    `config_path` and `control_socket`."""
+    config, again = vreadd.config_path, reload(vreadd, program)
+    remove = f"sed -i '/^read-ahead = /d' {config}"
+    return {
+        # What DataNodes and short-circuit readers read ahead, and what the plug-in does.
+        "properties": {"dfs.client.cache.readahead": "0", "io.vread.readahead.bytes": "0"},
+        "enter": [
+            command(host, f"{remove} && sed -i 's/^\\[vreadd\\]$/&\\nread-ahead = 0/' {config}"),
+            command(host, again),
+        ],
+        "leave": [command(host, f"{remove} && {again}")],
+    }
+
+
 def forget(file):
     """The command that drops one file's pages from the page cache, and no others."""
     return f"sync {file}; dd if={file} iflag=nocache count=0 2>/dev/null"

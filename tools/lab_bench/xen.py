@@ -46,7 +46,7 @@ def target(folder, say):
             host.create_guest(name, memory_mib=targets.BUSY_MIB, files=targets.busy_files())
         say(f"{instructions(counter) / 1e9:.1f} billion instructions so far")
         with Gate(folder / "gate", host.guests | {DOM0: host}) as gate:
-            yield described(gate, backend.pid, counter)
+            yield described(gate, backend, counter)
         host.check_dmesg()
 
 
@@ -55,16 +55,17 @@ def dom0_files():
 
 
 def described(gate, vreadd, counter):
-    """The target's part of the targets file.  vreadd: its process in dom0."""
+    """The target's part of the targets file.  vreadd: the Backend in dom0."""
     return targets.guests_target(
         gate,
         "xen",
         targets.machines(gate, [DOM0]) | {"machine": {"by": "local"}},
+        settings={"no-read-ahead": targets.no_read_ahead(DOM0, vreadd)},
         cold=[command(DATANODE, targets.DROP), command(DOM0, FORGET)],
         cpu={
             "client": [domain(DOM0, CLIENT)],
             "datanode": [domain(DOM0, DATANODE)],
-            "host": [{"host": DOM0, "pid": vreadd}, block_threads(DOM0)],
+            "host": [{"host": DOM0, "pid": vreadd.pid}, block_threads(DOM0)],
             "network": [network_threads(DOM0)],
         },
         counters=counters([counter]),
