@@ -134,7 +134,7 @@ bench-scale: all ## Cost of reads and memory with many readers, datanodes, peers
 
 .PHONY: bench-lab
 TARGET ?= kvm
-bench-lab: all module ## vread-bench on TARGET=xen, xen-pair or kvm (emulated) or bare; writes build/bench/TARGET.json
+bench-lab: all module ## vread-bench on TARGET=xen, xen-pair, kvm (emulated), bare or disks; writes build/bench/TARGET.json
 	@$(PY) -m tools.lab_bench $(TARGET)
 
 # Results of this project's own runs of vread-bench.
