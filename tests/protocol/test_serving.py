@@ -82,14 +82,17 @@ def test_what_one_client_read_is_there_for_another(start_daemon, front, image):
 
 
 @pytest.mark.usefixtures("odirect")
-def test_forward_readers_find_the_next_steps_in_the_cache(start_daemon, front, image):
+def test_forward_readers_are_read_ahead_for(start_daemon, front, image):
+    """Reads of a quarter of a unit.  Only what was read ahead has whole units, and only they are
+    kept: so the first read of a unit misses, and the others hit."""
     daemon = start_daemon(extra=DIRECT)
     block = image.blocks[0]
     client = front(daemon)
-    assert read_all(client, open_block(client, block), block, UNIT) == image.contents[block.id]
+    content = read_all(client, open_block(client, block), block, UNIT // 4)
+    assert content == image.contents[block.id]
     reading = daemon.status()["reading"]
     assert reading["io_uring"] == "ok"
-    assert reading["cache"]["hits"] > reading["cache"]["misses"] * 10
+    assert reading["cache"]["hits"] > reading["cache"]["misses"] * 2
     assert reading["disks"] == []  # nobody is in the middle of a block
 
 

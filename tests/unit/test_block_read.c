@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "read/crc_table.h"
+#include "read/piece.h"
 #include "read/read_private.h"
 
 #define LENGTH (4U * VERIFIED_UNIT)
@@ -137,7 +138,33 @@ bool parser_meta_settled(struct parser_basis *b, uint64_t offset, uint64_t lengt
 	return true;
 }
 
-/* This program reads nothing ahead. */
+/* ---- read-ahead ---- */
+
+static const uint8_t *read_ahead; /* the whole block, as it was read ahead; NULL: nothing was */
+static int held;                  /* pieces that were got and not put */
+
+struct ahead_step *ahead_get(struct ahead *a, const struct block_replica *r, uint64_t from,
+			     uint64_t to, struct piece *p)
+{
+	static uint8_t bytes[LENGTH];
+
+	(void)a, (void)r;
+	if (!read_ahead)
+		return NULL;
+	memcpy(bytes, read_ahead, LENGTH);
+	from -= from % VERIFIED_UNIT;
+	to += (VERIFIED_UNIT - to % VERIFIED_UNIT) % VERIFIED_UNIT;
+	*p = (struct piece){from, to, bytes + from, sums + META_HEADER_BYTES + from / CHUNK * 4};
+	held++;
+	return (struct ahead_step *)bytes;
+}
+
+void ahead_put(struct ahead *a, struct ahead_step *s, const struct piece *p)
+{
+	(void)a, (void)s, (void)p;
+	held--;
+}
+
 void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64_t to, uint64_t end)
 {
 	(void)a, (void)r, (void)from, (void)to, (void)end;
@@ -222,6 +249,8 @@ static int set_up(bool is_live)
 	replica = find();
 	memset(dst, FILL, sizeof(dst));
 	data_reads = checks = renewals = 0;
+	read_ahead = NULL;
+	held = 0;
 	return replica ? 0 : -1;
 }
 
@@ -240,6 +269,7 @@ static int set_up_live(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	assert_int_equal(held, 0);
 	replica_put(replica);
 	return 0;
 }
@@ -298,6 +328,46 @@ static void parts_of_chunks(void **state)
 					 edges[k] - edges[i]);
 	assert_int_equal(read_range(LENGTH - 5, CHUNK), 5);
 	assert_int_equal(read_range(LENGTH, CHUNK), 0);
+}
+
+static void what_was_read_ahead_is_not_read_again(void **state)
+{
+	(void)state;
+	read_ahead = data;
+	read_all();
+	assert_int_equal(read_range(CHUNK + 1, 2 * VERIFIED_UNIT), 2 * VERIFIED_UNIT);
+	assert_memory_equal(dst, data + CHUNK + 1, 2 * VERIFIED_UNIT);
+	assert_int_equal(data_reads, 0);
+	assert_true(checks > 0);
+}
+
+static void wrong_bytes_that_were_read_ahead_are_read_once_more(void **state)
+{
+	static uint8_t wrong[LENGTH];
+
+	(void)state;
+	memcpy(wrong, data, LENGTH);
+	wrong[LENGTH / 2] ^= 1;
+	read_ahead = wrong;
+	read_all();
+	assert_int_equal(data_reads, 1);
+	data[LENGTH / 2] ^= 1; /* on the disk, too */
+	memset(dst, FILL, sizeof(dst));
+	assert_int_equal(read_block(), -EBADMSG);
+	assert_all(FILL);
+}
+
+static void what_was_read_ahead_of_a_changed_replica_is_not_used(void **state)
+{
+	static uint8_t before[LENGTH];
+
+	(void)state;
+	memcpy(before, data, LENGTH);
+	read_ahead = before;
+	owner_replaces_block();
+	assert_int_equal(read_block(), -EAGAIN);
+	assert_all(FILL);
+	assert_int_equal(data_reads, 0);
 }
 
 static void changed_before_a_second_read(void **state)
@@ -448,6 +518,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CLEAN(every_read_is_verified),
+		CLEAN(what_was_read_ahead_is_not_read_again),
+		CLEAN(wrong_bytes_that_were_read_ahead_are_read_once_more),
+		CLEAN(what_was_read_ahead_of_a_changed_replica_is_not_used),
 		CLEAN(parts_of_chunks),
 		CLEAN(a_read_costs_one_check),
 		CLEAN(changed_before_a_second_read),
@@ -458,6 +531,9 @@ int main(void)
 		CLEAN(changed_though_checksums_are_right),
 		CLEAN(found_again_by_its_name),
 		LIVE(every_read_is_verified),
+		LIVE(what_was_read_ahead_is_not_read_again),
+		LIVE(wrong_bytes_that_were_read_ahead_are_read_once_more),
+		LIVE(what_was_read_ahead_of_a_changed_replica_is_not_used),
 		LIVE(a_read_costs_one_check),
 		LIVE(changed_before_a_second_read),
 		LIVE(changed_within_a_second_read),

@@ -79,9 +79,8 @@ static void put_sums(const uint8_t *data, size_t length, uint8_t *sums)
 	}
 }
 
-typedef void add_fn(struct verified_cache *c, struct block_replica *r, const struct piece *p);
-
-static void add_by(add_fn *add_it, struct block_replica *r, uint64_t offset, size_t length)
+/* Adds [offset, offset + length), of which the bytes up to read_to were read. */
+static void add_part(struct block_replica *r, uint64_t offset, size_t length, uint64_t read_to)
 {
 	uint8_t *data = malloc(length), sums[SIZE / CHUNK * 4 + 4];
 	const struct piece p = {offset, offset + length, data, sums};
@@ -90,13 +89,13 @@ static void add_by(add_fn *add_it, struct block_replica *r, uint64_t offset, siz
 	for (size_t i = 0; i < length; i++)
 		data[i] = byte_at(r->key.id, offset + i);
 	put_sums(data, length, sums);
-	add_it(cache, r, &p);
+	verified_cache_add(cache, r, &p, read_to);
 	free(data);
 }
 
 static void add(struct block_replica *r, uint64_t offset, size_t length)
 {
-	add_by(verified_cache_add, r, offset, length);
+	add_part(r, offset, length, offset + length);
 }
 
 static void assert_read(const struct block_replica *r, uint64_t offset, size_t length)
@@ -338,13 +337,13 @@ static void a_scan_in_small_reads_is_one_use(void **state)
 	replica_put(hot);
 }
 
-static void reading_what_was_read_ahead_is_no_use(void **state)
+static void going_on_to_read_is_no_use(void **state)
 {
 	struct block_replica *r = make(1), *hot = make(2);
 
 	(void)state;
-	add_by(verified_cache_add_ahead, r, 0, SIZE);
-	add_by(verified_cache_add_ahead, hot, 0, SIZE);
+	add_part(r, 0, SIZE, 0);
+	add_part(hot, 0, SIZE, 0);
 	for (unsigned pass = 0; pass < 2; pass++)
 		assert_read(r, 0, SIZE); /* the reader it was for, and one more */
 	for (unsigned pass = 0; pass < 3; pass++)
@@ -518,16 +517,13 @@ static void none_is_no_error(void **state)
 
 	(void)state;
 	assert_non_null(small);
-	verified_cache_add(small, r, &(struct piece){0, UNIT, dst, NULL});
+	verified_cache_add(small, r, &(struct piece){0, UNIT, dst, NULL}, UNIT);
 	assert_int_equal(verified_cache_used(small), 0);
-	assert_int_equal(verified_cache_ahead_most(small), 0);
 	assert_int_equal(verified_cache_read(small, r, 0, dst, UNIT, &sum), 0);
 	verified_cache_free(small);
-	verified_cache_add(NULL, r, &(struct piece){0, UNIT, dst, NULL});
-	verified_cache_add_ahead(NULL, r, &(struct piece){0, UNIT, dst, NULL});
+	verified_cache_add(NULL, r, &(struct piece){0, UNIT, dst, NULL}, UNIT);
 	verified_cache_resize(NULL, MOST);
 	assert_int_equal(verified_cache_used(NULL), 0);
-	assert_int_equal(verified_cache_ahead_most(NULL), 0);
 	assert_int_equal(verified_cache_read(NULL, r, 0, dst, UNIT, &sum), 0);
 	verified_cache_forget(NULL, NULL);
 	verified_cache_forget_block(NULL, "BP-1", 1);
@@ -548,7 +544,7 @@ int main(void)
 		TEST(blocks_being_written_are_not_kept),
 		TEST(bounded_and_what_is_used_stays),
 		TEST(a_scan_in_small_reads_is_one_use),
-		TEST(reading_what_was_read_ahead_is_no_use),
+		TEST(going_on_to_read_is_no_use),
 		TEST(looking_is_no_use),
 		TEST(a_smaller_cache_drops_bytes),
 		TEST(bytes_in_use_stay_right),

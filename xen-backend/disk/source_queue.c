@@ -80,8 +80,11 @@ void source_queue_free(struct source_queue *q)
 
 	if (!q)
 		return;
-	while (source_queue_wait(q, &error))
-		;
+	while (q->under_way > 0)
+		if (!source_queue_ended(q, &error)) {
+			source_queue_start(q);
+			source_queue_await(q);
+		}
 	io_uring_queue_exit(&q->ring);
 	free(q);
 }
@@ -129,27 +132,28 @@ int source_queue_start(struct source_queue *q)
 	return r < 0 ? r : 0;
 }
 
-void *source_queue_wait(struct source_queue *q, int *ret_error)
+void *source_queue_ended(struct source_queue *q, int *ret_error)
 {
 	struct io_uring_cqe *cqe;
 	struct read *read;
-	int r;
 
-	if (q->under_way == 0)
+	if (q->under_way == 0 || io_uring_peek_cqe(&q->ring, &cqe) < 0)
 		return NULL;
-	if (io_uring_peek_cqe(&q->ring, &cqe) < 0)
-		waiting_announce();
-	do {
-		/* Submit the reads that could not be submitted before (the kernel lacked memory):
-		 * otherwise they would never end. */
-		if (io_uring_sq_ready(&q->ring))
-			io_uring_submit(&q->ring);
-		r = io_uring_wait_cqe(&q->ring, &cqe);
-	} while (r < 0);
 	read = io_uring_cqe_get_data(cqe);
 	*ret_error = cqe->res == (int32_t)read->length ? 0 : -EIO;
 	io_uring_cqe_seen(&q->ring, cqe);
 	read->used = false;
 	q->under_way--;
 	return read->tag;
+}
+
+void source_queue_await(struct source_queue *q)
+{
+	struct io_uring_cqe *cqe;
+
+	if (io_uring_peek_cqe(&q->ring, &cqe) == 0)
+		return;
+	waiting_announce();
+	while (io_uring_wait_cqe(&q->ring, &cqe) < 0)
+		;
 }

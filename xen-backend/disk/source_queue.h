@@ -7,7 +7,8 @@
  * at the disk at a time.  A queue makes them with io_uring.  If the kernel or a limit refuses
  * io_uring, there is no queue, and reads are made one by one (source_read()).
  *
- * Threads: one at a time for each queue.
+ * Threads: one at a time for each queue.  But others may add and start reads while one thread is in
+ * source_queue_await().
  */
 #ifndef VREAD_DISK_SOURCE_QUEUE_H
 #define VREAD_DISK_SOURCE_QUEUE_H
@@ -30,16 +31,19 @@ size_t source_queue_weight(unsigned depth);
 /* Waits for all reads under way, then frees q; NULL is ignored. */
 void source_queue_free(struct source_queue *q);
 
-/* Adds a read.  offset, length and buf must be multiples of SOURCE_QUEUE_ALIGN.  Returns 0;
- * -EINVAL: not aligned, or s cannot be read by a queue; -EIO: outside the source; -EAGAIN: depth
- * reads are under way. */
+/* Adds a read.  offset, length and buf must be multiples of SOURCE_QUEUE_ALIGN; tag is not NULL.
+ * Returns 0; -EINVAL: not aligned, or s cannot be read by a queue; -EIO: outside the source;
+ * -EAGAIN: depth reads are under way. */
 int source_queue_add(struct source_queue *q, struct source *s, uint64_t offset, void *buf,
 		     size_t length, void *tag);
-/* Sends the reads that were added to the disk.  Returns 0, or negative errno; source_queue_wait()
- * then tries again. */
+/* Sends the reads that were added to the disk.  Returns 0, or negative errno: the next call tries
+ * again. */
 int source_queue_start(struct source_queue *q);
-/* Waits for the next read to end.  Returns its tag, with *ret_error 0 or -EIO (also for a short
- * read), or NULL if no read is under way. */
-void *source_queue_wait(struct source_queue *q, int *ret_error);
+/* The tag of a read that has ended, with *ret_error 0 or -EIO (also for a short read).  NULL: none
+ * has ended.  Does not wait. */
+void *source_queue_ended(struct source_queue *q, int *ret_error);
+/* Waits until a read has ended that source_queue_ended() has not told.  One must be under way, and
+ * started. */
+void source_queue_await(struct source_queue *q);
 
 #endif

@@ -18,19 +18,19 @@
 #define SLACK (1U << 20)
 #define FORWARD_BYTES (256U << 10) /* bytes read in order before anything is requested */
 #define QUIET_WINDOWS 4U
-#define STEPS 4U /* steps in a window; each is requested in one go */
+#define STEPS 4U               /* steps in a window; each is requested in one go */
+#define KEPT_STEPS (STEPS + 1) /* with the one that is being read */
 
 struct ahead {
 	struct ahead_shared *shared;
 	const void *client;
 	struct budget *budget;
 
-	/* Protects all fields below. Held while parts that were read ahead are awaited. */
-	pthread_mutex_t lock;
-	uint64_t next;  /* where a forward read would start */
-	uint64_t run;   /* bytes read forward up to now */
-	uint64_t until; /* requested up to this offset */
-	bool cold;      /* the bytes are not in memory; see quiet */
+	pthread_mutex_t lock; /* protects all fields below */
+	uint64_t next;        /* where a forward read would start */
+	uint64_t run;         /* bytes read forward up to now */
+	uint64_t until;       /* requested up to this offset */
+	bool cold;            /* the bytes are not in memory; see quiet */
 	/* bytes read since a read had to wait; more than QUIET_WINDOWS windows clear cold */
 	uint64_t quiet;
 	bool joined; /* has a share of disk (disk/shares.h) */
@@ -160,29 +160,27 @@ static bool is_forward(struct ahead *a, uint64_t from, uint64_t to)
 
 /*
  * True if read-ahead of r is of use. Buffered image: the bytes are not in memory. An image read
- * with O_DIRECT never has bytes in memory, but the cache keeps no replica that is being written.
+ * with O_DIRECT never has bytes in memory, but those of a replica that is being written may change
+ * before they are needed.
  */
 static bool is_worth_it(struct ahead *a, const struct block_replica *r)
 {
 	if (!replica_is_direct(r))
 		return a->cold;
-	if (verified_cache_ahead_most(a->shared->cache) == 0 || !r->files.finalized || a->refused)
+	if (!r->files.finalized || a->refused)
 		return false;
 	if (!a->direct)
-		a->direct = ahead_direct_new(STEPS, a->budget);
+		a->direct = ahead_direct_new(KEPT_STEPS, a->budget, &a->lock);
 	a->refused = !a->direct;
 	return !a->refused;
 }
 
-static uint64_t step_bytes(struct ahead *a, const struct block_replica *r)
+static uint64_t step_bytes(struct ahead *a)
 {
-	uint64_t window = a->shared->window, step;
+	struct ahead_shared *shared = a->shared;
+	uint64_t window = shares_window(shared->shares, a->disk, a->client, shared->window);
 
-	/* Bytes read ahead must not push each other out of the cache. */
-	if (replica_is_direct(r) && window > verified_cache_ahead_most(a->shared->cache))
-		window = verified_cache_ahead_most(a->shared->cache);
-	step = shares_window(a->shared->shares, a->disk, a->client, window) / STEPS;
-	return step - step % VERIFIED_UNIT;
+	return window / STEPS - window / STEPS % VERIFIED_UNIT;
 }
 
 /* Requests one step. False: request nothing more now. */
@@ -204,7 +202,7 @@ static void ask_on(struct ahead *a, struct block_replica *r, uint64_t to, uint64
 
 	if (!join(a, r, to - 1))
 		return;
-	step = step_bytes(a, r);
+	step = step_bytes(a);
 	if (step == 0)
 		return;
 	if (a->until < to)
@@ -227,8 +225,10 @@ void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64
 		return;
 	waiting_lock(&a->lock);
 	forward = is_forward(a, from, to);
-	if (a->direct) /* a reader that jumped will not use the parts requested */
-		ahead_direct_take(a->direct, forward ? to : UINT64_MAX, a->shared->cache);
+	if (a->direct && forward)
+		ahead_direct_reach(a->direct, from, SLACK);
+	else if (a->direct) /* a reader that jumped will not use the steps requested */
+		ahead_direct_drop(a->direct);
 	if (forward && a->run > FORWARD_BYTES && is_worth_it(a, r))
 		ask_on(a, r, to, end);
 	else
@@ -245,5 +245,25 @@ void ahead_end(struct ahead *a, bool waited)
 	waiting_lock(&a->lock);
 	a->cold = true;
 	a->quiet = 0;
+	pthread_mutex_unlock(&a->lock);
+}
+
+struct ahead_step *ahead_get(struct ahead *a, const struct block_replica *r, uint64_t from,
+			     uint64_t to, struct piece *p)
+{
+	struct ahead_step *s;
+
+	if (!a || !replica_is_direct(r))
+		return NULL;
+	waiting_lock(&a->lock);
+	s = a->direct ? ahead_direct_get(a->direct, r, from, to, p) : NULL;
+	pthread_mutex_unlock(&a->lock);
+	return s;
+}
+
+void ahead_put(struct ahead *a, struct ahead_step *s, const struct piece *p)
+{
+	waiting_lock(&a->lock);
+	ahead_direct_put(a->direct, s, p);
 	pthread_mutex_unlock(&a->lock);
 }

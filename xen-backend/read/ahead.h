@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ahead.h - read-ahead for handles. open.c creates the read-ahead state of a handle. read.c calls
- * ahead_begin() and ahead_end() around each read.
+ * ahead_begin() and ahead_end() around each read, and ahead_get() where it would read the disk.
  *
  * Read-ahead applies to a handle that is read from front to back and has to wait for the disk. The
  * next steps of the block, data and checksums, are requested at their places on the disk, up to the
@@ -11,8 +11,7 @@
  * them.
  *
  * Image read with O_DIRECT: the bytes go into private buffers (ahead_direct.h). The read that needs
- * the bytes verifies them. The verified cache keeps them. Without a verified cache no such image is
- * read ahead.
+ * the bytes takes them out of these buffers, by ahead_get().
  *
  * Read-ahead decides nothing about correctness: each read verifies the bytes it finds, however the
  * bytes got there.
@@ -30,7 +29,9 @@
 #include "disk/shares.h"
 
 struct ahead;
+struct ahead_step;
 struct budget;
+struct piece;
 
 /* Shared by all handles of a store. */
 struct ahead_shared {
@@ -56,5 +57,14 @@ void ahead_begin(struct ahead *a, struct block_replica *r, uint64_t from, uint64
 		 uint64_t end);
 /* Call after the read. waited: the read had to wait for the disk. */
 void ahead_end(struct ahead *a, bool waited);
+
+/*
+ * Finds bytes of r from `from` on that were read ahead from an image read with O_DIRECT: sets p to
+ * them, unverified, as far as `to` or the end of its unit. May wait for the disk. Returns what the
+ * caller gives to ahead_put() when it has used p. NULL: there are none; always, if a is NULL.
+ */
+struct ahead_step *ahead_get(struct ahead *a, const struct block_replica *r, uint64_t from,
+			     uint64_t to, struct piece *p);
+void ahead_put(struct ahead *a, struct ahead_step *s, const struct piece *p);
 
 #endif

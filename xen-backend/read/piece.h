@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * piece.h - a part of a block that is verified in one go; private to read/. read.c implements the
- * functions. read.c and ahead_direct.c call them, verified_cache.c calls piece_sum().
+ * functions. read.c calls them, ahead_direct.c piece_settled(), verified_cache.c piece_sum().
  */
 #ifndef VREAD_READ_PIECE_H
 #define VREAD_READ_PIECE_H

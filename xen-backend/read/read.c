@@ -12,7 +12,8 @@
  * So after a mismatch the piece is read once more.
  *
  * From an image read with O_DIRECT: bytes that were verified before may come from the verified
- * cache instead, after the same check of the replica.
+ * cache instead, after the same check of the replica. Others may have been read ahead: then they
+ * are verified where they are.
  *
  * The CRC32C of an answer is made of the checksums that were compared, or of the private bytes that
  * were compared. It is never made of the memory that a guest sees: others may write there.
@@ -156,7 +157,32 @@ static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t e
 		p->end = r->files.data.size;
 }
 
-static int read_verified(struct verified_cache *cache, struct block_replica *r, uint64_t offset,
+/*
+ * Sets p to verified bytes of r from at on. *ret_step: the step of read-ahead that holds the bytes;
+ * NULL: a buffer of this thread. Bytes that were read ahead and are wrong are read once more.
+ */
+static int get_piece(struct block_handle *h, struct block_replica *r, uint64_t at, uint64_t end,
+		     struct piece *p, struct ahead_step **ret_step)
+{
+	uint64_t mark = trace_mark();
+	int error;
+
+	*ret_step = ahead_get(h->ahead, r, at, end, p);
+	trace_stage(TRACE_READ, mark);
+	if (*ret_step) {
+		error = piece_verify(r, p);
+		if (error == 0)
+			return 0;
+		ahead_put(h->ahead, *ret_step, p);
+		*ret_step = NULL;
+		if (error != -EBADMSG)
+			return error;
+	}
+	cut_piece(r, at, end, p);
+	return read_piece_again(r, p);
+}
+
+static int read_verified(struct block_handle *h, struct block_replica *r, uint64_t offset,
 			 uint8_t *dst, uint32_t length, uint32_t *ret_crc32c)
 {
 	uint64_t end = offset + length;
@@ -164,12 +190,11 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 	uint32_t sum = 0;
 
 	for (uint64_t at = offset; at < end;) {
+		struct ahead_step *step;
 		uint64_t mark;
 		size_t n;
-		int error;
+		int error = get_piece(h, r, at, end, &p, &step);
 
-		cut_piece(r, at, end, &p);
-		error = read_piece_again(r, &p);
 		if (error < 0)
 			return error;
 		n = (size_t)((p.end < end ? p.end : end) - at);
@@ -177,8 +202,10 @@ static int read_verified(struct verified_cache *cache, struct block_replica *r, 
 		sum = crc_join(sum, piece_sum(r, &p, at, at + n), (uint32_t)n);
 		memcpy(dst, p.data + (at - p.start), n);
 		trace_stage(TRACE_COPY, mark);
-		if (replica_is_direct(r))
-			verified_cache_add(cache, r, &p);
+		if (replica_is_direct(r) && h->shared)
+			verified_cache_add(h->shared->cache, r, &p, at + n);
+		if (step)
+			ahead_put(h->ahead, step, &p);
 		dst += n;
 		at += n;
 	}
@@ -200,10 +227,10 @@ static int read_replica(struct block_handle *h, struct block_replica *r, uint64_
 		trace_stage(TRACE_CACHE, mark);
 	if (found != 0)
 		return found < 0 ? found : 0;
-	return read_verified(cache, r, offset, dst, length, ret_crc32c);
+	return read_verified(h, r, offset, dst, length, ret_crc32c);
 }
 
-/* Reads with read-ahead: uses bytes requested before and requests the next ones. */
+/* Reads with read-ahead: requests the next bytes, and uses those that were requested before. */
 static int read_on(struct block_handle *h, struct block_replica *r, uint64_t offset, uint8_t *dst,
 		   uint32_t length, uint32_t *ret_crc32c)
 {

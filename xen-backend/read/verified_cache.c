@@ -28,12 +28,8 @@
 #define ADD_UNITS 16U   /* most units that are added under one hold of the lock */
 #define DROP_UNITS 64U  /* most units that are dropped for one unit, or in one step of a resize */
 
-/*
- * New bytes go through a tenth of the cache, as in the paper of S3-FIFO. Bytes that were read ahead
- * must stay there until they are read, so a small cache gives them more, up to a half.
- */
+/* New bytes go through a tenth of the cache, as in the paper of S3-FIFO. */
 #define SMALL_SHARE 10U
-#define SMALL_LEAST (32U << 20)
 
 _Static_assert(VERIFIED_UNIT == FRAME_BYTES, "a unit fits a frame");
 
@@ -74,19 +70,11 @@ struct verified_cache {
 	uint64_t hits, misses, filled, filled_again;
 };
 
-/* Bytes of the part of a cache that new bytes go through. */
-static size_t small_most(size_t most)
-{
-	size_t least = most / 2 < SMALL_LEAST ? most / 2 : SMALL_LEAST;
-
-	return most / SMALL_SHARE > least ? most / SMALL_SHARE : least;
-}
-
 /* Called under the lock. */
 static void set_most(struct verified_cache *c, size_t most)
 {
 	c->most = most;
-	s3fifo_set(&c->queues, small_most(most), most);
+	s3fifo_set(&c->queues, most / SMALL_SHARE, most);
 }
 
 struct verified_cache *verified_cache_new(size_t most)
@@ -112,11 +100,6 @@ struct verified_cache *verified_cache_new(size_t most)
 static bool keeps(const struct verified_cache *c)
 {
 	return c && c->most >= VERIFIED_UNIT;
-}
-
-size_t verified_cache_ahead_most(const struct verified_cache *c)
-{
-	return keeps(c) ? small_most(c->most) / 2 : 0;
 }
 
 size_t verified_cache_used(const struct verified_cache *c)
@@ -386,7 +369,7 @@ static unsigned batch(const struct verified_cache *c)
  * where the next call should begin; `from` if memory is short.
  */
 static uint64_t add_some(struct verified_cache *c, struct block_replica *r, const struct piece *p,
-			 uint64_t from, uint64_t end, bool read)
+			 uint64_t from, uint64_t end, uint64_t read_to)
 {
 	struct unit *units[ADD_UNITS], *gone = NULL;
 	unsigned n = 0, most = batch(c);
@@ -397,7 +380,8 @@ static uint64_t add_some(struct verified_cache *c, struct block_replica *r, cons
 		units[n] = make_unit(c, r, p, from, to);
 		if (!units[n])
 			break;
-		units[n]->read_to = read ? units[n]->length : 0;
+		if (read_to > from)
+			units[n]->read_to = (unsigned)((read_to < to ? read_to : to) - from);
 		n++;
 		from = to;
 	}
@@ -409,7 +393,8 @@ static uint64_t add_some(struct verified_cache *c, struct block_replica *r, cons
 	return from;
 }
 
-static void add(struct verified_cache *c, struct block_replica *r, const struct piece *p, bool read)
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+			uint64_t read_to)
 {
 	uint64_t end, from = whole_units(r, p, &end);
 
@@ -417,23 +402,12 @@ static void add(struct verified_cache *c, struct block_replica *r, const struct 
 		return;
 	from = skip_cached(c, r, from, end);
 	while (from < end) {
-		uint64_t next = add_some(c, r, p, from, end, read);
+		uint64_t next = add_some(c, r, p, from, end, read_to);
 
 		if (next == from)
 			return;
 		from = skip_cached(c, r, next, end);
 	}
-}
-
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p)
-{
-	add(c, r, p, true);
-}
-
-void verified_cache_add_ahead(struct verified_cache *c, struct block_replica *r,
-			      const struct piece *p)
-{
-	add(c, r, p, false);
 }
 
 void verified_cache_resize(struct verified_cache *c, size_t most)

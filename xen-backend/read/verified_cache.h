@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verified_cache.h - a cache of verified bytes of blocks, for images read with O_DIRECT. read.c,
- * ahead.c and ahead_direct.c use the cache. store.c owns it.
+ * verified_cache.h - a cache of verified bytes of blocks, for images read with O_DIRECT. read.c and
+ * ahead.c use the cache. store.c owns it.
  *
  * Images read with O_DIRECT have no page cache below them, so this cache takes its place.
  *
@@ -35,23 +35,19 @@
 struct piece;
 struct verified_cache;
 
-/* most: bytes the cache may hold. A cache of less than a unit keeps nothing. NULL: out of memory. */
+/* most: bytes the cache may hold. A cache of less than a unit keeps nothing. NULL: no memory. */
 struct verified_cache *verified_cache_new(size_t most);
 void verified_cache_free(struct verified_cache *c);
 /* Changes the bound. The bytes beyond it are dropped before the call returns. */
 void verified_cache_resize(struct verified_cache *c, size_t most);
-/*
- * Bytes that may be read ahead for one client. The bytes of several clients fit into the part of
- * the cache that new bytes go through. 0 for NULL.
- */
-size_t verified_cache_ahead_most(const struct verified_cache *c);
 size_t verified_cache_used(const struct verified_cache *c); /* bytes; 0 for NULL */
 
-/* Keeps a copy of the units of r that lie completely in p, which was verified, and was read. */
-void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p);
-/* As verified_cache_add(), but a reader is still to come. The first read of p is no second use. */
-void verified_cache_add_ahead(struct verified_cache *c, struct block_replica *r,
-			      const struct piece *p);
+/*
+ * Keeps a copy of the units of r that lie completely in p, which was verified. read_to: the
+ * end of what was read of them, in the block. A read that goes on from there is no second use.
+ */
+void verified_cache_add(struct verified_cache *c, struct block_replica *r, const struct piece *p,
+			uint64_t read_to);
 
 /*
  * Copies [offset, offset + length) to dst, which may be memory that a guest sees. 1: copied; 0: not
