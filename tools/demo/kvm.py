@@ -6,19 +6,15 @@ and vread-ivshmem run on it, and the guests of client and DataNode have a device
 QEMU emulates the guests' processors, even if there is /dev/kvm.  The rest is as in `make demo`.
 """
 
-import shutil
 import sys
-from dataclasses import replace
 
 from tools.bench.xen_client import XenClient
 from tools.demo import command
 from tools.demo.compare import add_sizes, compare
-from tools.lab import hadoop, product
-from tools.lab.deployment import Datanode
-from tools.lab.hadoop_guests import CLIENT, DATA_DIR, DATANODE
+from tools.lab import hadoop, hadoop_kvm, product
 from tools.lab.hadoop_state import SOURCE_DISK
 from tools.lab.java_program import WarmShell
-from tools.lab.kvm_host import KvmBackend, KvmHost
+from tools.lab.kvm_host import KvmHost
 from tools.lab.source import noise
 
 VARIANT = "release"
@@ -33,17 +29,9 @@ def main():
 def _run(options, say):
     say("file to write, Java and Hadoop for the guests (kept for the next run)")
     source = noise(options.mib)
-    data, java = hadoop.disks()
-    host = KvmHost("demo-kvm", product.guest_files(VARIANT))
-    with host:
-        image = host.folder / "data.raw"
-        shutil.copy(data.path, image)
-        host.disks = [replace(data, path=image), java, source.disk]
-        served = {hadoop.DATANODE: Datanode(str(image), data_dirs=(DATA_DIR,))}
-        backend = KvmBackend(host, served)
-        backend.allow(CLIENT, hadoop.DATANODE)
-        backend.allow(DATANODE, hadoop.DATANODE, role="datanode")
-        backend.start()
+    hadoop.disks()
+    with KvmHost("demo-kvm", product.guest_files(VARIANT)) as host:
+        backend = hadoop_kvm.backend(host, more=[source.disk])
         say("vreadd and vread-ivshmem are up; booting namenode, datanode and client")
         hdfs = hadoop.Hdfs(
             host,
@@ -54,7 +42,7 @@ def _run(options, say):
         )
         hdfs.start()
         compare("demo-kvm", hdfs, options, source, say, lambda: _states(hdfs))
-        image.unlink()
+        hadoop_kvm.image(host).unlink()
 
 
 def _states(hdfs):

@@ -8,14 +8,11 @@ are dear, those of vreadd are not.  So the part `host` is too small beside the o
 """
 
 import contextlib
-import shutil
-from dataclasses import replace
 
-from tools.lab import hadoop, product
-from tools.lab.deployment import Datanode
+from tools.lab import hadoop, hadoop_kvm, product
 from tools.lab.gate import Gate
-from tools.lab.hadoop_guests import CLIENT, DATA_DIR, DATANODE, NAMENODE
-from tools.lab.kvm_host import KvmBackend, KvmHost
+from tools.lab.hadoop_guests import CLIENT, DATANODE, NAMENODE
+from tools.lab.kvm_host import KvmHost
 from tools.lab_bench import targets
 from tools.lab_bench.targets import command
 
@@ -26,33 +23,19 @@ BLOCK_MIB = 8
 @contextlib.contextmanager
 def target(folder, say):
     """Yields the target's part of the targets file, with everything up."""
-    host = KvmHost("bench-kvm", product.guest_files(VARIANT))
-    with host:
-        data, java = hadoop.disks()
-        image = host.folder / "data.raw"
-        shutil.copy(data.path, image)
-        host.disks = [replace(data, path=image), java]
-        hdfs = _started(host, image, say)
+    with KvmHost("bench-kvm", product.guest_files(VARIANT)) as host:
+        backend = hadoop_kvm.backend(host)
+        say("vreadd and vread-ivshmem are up; booting namenode, datanode and client")
+        files = targets.client_files()
+        hadoop.Hdfs(host, backend, block_mib=BLOCK_MIB, client_files=files).start()
         for name in targets.BUSY:
             say(f"booting {name}")
             host.create_guest(name, memory_mib=targets.BUSY_MIB, files=targets.busy_files())
         with Gate(folder / "gate", host.guests) as gate:
             pids = {name: guest.pid for name, guest in host.guests.items()}
-            yield described(gate, pids, hdfs.backend, image)
+            yield described(gate, pids, backend, hadoop_kvm.image(host))
         host.check_dmesg()
-        image.unlink()
-
-
-def _started(host, image, say):
-    backend = KvmBackend(host, {hadoop.DATANODE: Datanode(str(image), data_dirs=(DATA_DIR,))})
-    backend.allow(CLIENT, hadoop.DATANODE)
-    backend.allow(DATANODE, hadoop.DATANODE, role="datanode")
-    backend.start()
-    say("vreadd and vread-ivshmem are up; booting namenode, datanode and client")
-    files = targets.client_files()
-    hdfs = hadoop.Hdfs(host, backend, block_mib=BLOCK_MIB, client_files=files)
-    hdfs.start()
-    return hdfs
+        hadoop_kvm.image(host).unlink()
 
 
 def described(gate, pids, vreadd, image):
