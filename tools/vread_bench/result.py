@@ -21,6 +21,7 @@ null: not asked for), and either `wrong` (which bytes) or the numbers:
 """
 
 import json
+import math
 import os
 from dataclasses import asdict
 
@@ -73,4 +74,37 @@ def read(path):
     for record in result["raw"]:
         if record.get("cell") not in ids:
             raise BenchError(f"{path}: round {record.get('index')} is of no cell")
+        bad = None if "wrong" in record else _not_as_described(record)
+        if bad:
+            raise BenchError(f"{path}: round {record.get('index')}: {bad}: {record.get(bad)!r}")
     return result
+
+
+def _not_as_described(record):
+    """The first key of a round that a report could not use; None: there is none."""
+    for key in ("bytes", "seconds"):
+        if not _number(record.get(key)) or record[key] == 0:
+            return key
+    rates = record.get("reader_rates", [])
+    if not isinstance(rates, list) or not all(_number(rate) and rate for rate in rates):
+        return "reader_rates"
+    if not isinstance(record.get("round"), int):
+        return "round"
+    for key, needed in {"latency_us": "mean", "bytes_by": "vread"}.items():
+        values = record.get(key)
+        if not isinstance(values, dict) or not all(
+            map(_number, ({needed: None} | values).values())
+        ):
+            return key
+    for key in ("cpu_seconds", "counters"):
+        values = record.get(key)
+        if not isinstance(values, dict):
+            return key
+        if not all(value is None or _number(value) for value in values.values()):
+            return key
+    return None
+
+
+def _number(value):
+    """JSON's true is no number, and NaN is none."""
+    return type(value) in (int, float) and math.isfinite(value) and value >= 0
