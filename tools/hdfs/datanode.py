@@ -45,8 +45,8 @@ class DataNode:
 
     @property
     def disk(self):
-        """Its only or first disk."""
-        return self.disks[0]
+        """Its only or first disk, or None."""
+        return self.disks[0] if self.disks else None
 
     @property
     def served(self):
