@@ -30,8 +30,9 @@ def backend(host: KvmHost, more: Sequence[Disk] = ()) -> KvmBackend:
     data, java = hadoop.disks()
     shutil.copy(data.path, image(host))
     host.disks = [replace(data, path=image(host)), java, *more]
-    running = KvmBackend(host, {DATANODE: Datanode(str(image(host)), data_dirs=(DATA_DIR,))})
-    running.allow(CLIENT, DATANODE)
-    running.allow(DATANODE, DATANODE, role="datanode")
+    served = {hadoop.DATANODE: Datanode(str(image(host)), data_dirs=(DATA_DIR,))}
+    running = KvmBackend(host, served)
+    running.allow(CLIENT, hadoop.DATANODE)
+    running.allow(DATANODE, hadoop.DATANODE, role="datanode")
     running.start()
     return running
