@@ -203,9 +203,8 @@ class Cluster:
 
 @pytest.mark.parametrize("name", ["bare", "disks"])
 def test_targets_of_this_machine_know_what_their_specs_ask(tmp_path, monkeypatch, name):
-    for module in (bare, disks):
-        monkeypatch.setattr(module, "hadoop_class_path", lambda version: Path("/hadoop"))
-        monkeypatch.setattr(module, "libhadoop_dir", lambda: Path("/native"))
+    monkeypatch.setattr(bare, "hadoop_class_path", lambda version: Path("/hadoop"))
+    monkeypatch.setattr(bare, "libhadoop_dir", lambda: Path("/native"))
     if name == "bare":
         both = {bare.NEAR: VREADD, bare.FAR: VREADD}
         made = bare.described(tmp_path, Cluster(both), both)

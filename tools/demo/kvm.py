@@ -29,7 +29,6 @@ def main():
 def _run(options, say):
     say("file to write, Java and Hadoop for the guests (kept for the next run)")
     source = noise(options.mib)
-    hadoop.disks()
     with KvmHost("demo-kvm", product.guest_files(VARIANT)) as host:
         backend = hadoop_kvm.backend(host, more=[source.disk])
         say("vreadd and vread-ivshmem are up; booting namenode, datanode and client")

@@ -80,21 +80,13 @@ def _vreadds(stack, folder, cluster):
 
 def described(folder, cluster, vreadds):
     """The target's part of the targets file.  vreadds: {DataNode: the Vreadd of its image}."""
-    class_path = f"{PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
+    class_path = client_class_path(cluster)
     near = vreadds[NEAR]
     near_address, far_address = (cluster.datanode(name).address for name in (NEAR, FAR))
     by_tls, plain = (_protect(near, level) for level in ("privacy", "authentication"))
     remote = {"files": f"{targets.FILES}/remote", "datanodes": far_address}
     return {
-        "kind": "bare",
-        "hosts": {"me": {"by": "local"}},
-        "client": {
-            "host": "me",
-            "folder": str(folder / "client"),
-            "options": ["-Xmx512m", f"-Djava.library.path={libhadoop_dir()}"],
-            "class-path": class_path,
-            "keep": "yes",
-        },
+        **this_machine(folder, class_path),
         "ways": {
             "stock": targets.STOCK,
             "short-circuit": SHORT_CIRCUIT,
@@ -124,6 +116,25 @@ def described(folder, cluster, vreadds):
         "versions": {
             "hadoop": command("me", f"echo {cluster.version}"),
             "far blocks of hybrid": command("me", _far_blocks(class_path, far_address)),
+        },
+    }
+
+
+def client_class_path(cluster):
+    return f"{PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
+
+
+def this_machine(folder, class_path):
+    """What targets without guests have in common: one host, with a client that is kept."""
+    return {
+        "kind": "bare",
+        "hosts": {"me": {"by": "local"}},
+        "client": {
+            "host": "me",
+            "folder": str(folder / "client"),
+            "options": ["-Xmx512m", f"-Djava.library.path={libhadoop_dir()}"],
+            "class-path": class_path,
+            "keep": "yes",
         },
     }
 

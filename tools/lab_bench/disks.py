@@ -10,7 +10,7 @@ and one vreadd reads them, so what can grow with the disks is what works beside 
 import contextlib
 
 from tools.bench.scaffold import temporary
-from tools.hdfs import HdfsCluster, hadoop_class_path
+from tools.hdfs import HdfsCluster
 from tools.hdfs.native_code import libhadoop_dir
 from tools.lab_bench import bare, targets
 from tools.lab_bench.targets import command
@@ -55,17 +55,8 @@ def target(folder, say):
 
 def described(folder, cluster, vreadd):
     """The target's part of the targets file.  vreadd: the Vreadd of all images."""
-    class_path = f"{bare.PLUGIN}:{cluster.conf_dir}:{hadoop_class_path(cluster.version)}/*"
     return {
-        "kind": "bare",
-        "hosts": {"me": {"by": "local"}},
-        "client": {
-            "host": "me",
-            "folder": str(folder / "client"),
-            "options": ["-Xmx512m", f"-Djava.library.path={libhadoop_dir()}"],
-            "class-path": class_path,
-            "keep": "yes",
-        },
+        **bare.this_machine(folder, bare.client_class_path(cluster)),
         "ways": {
             "stock": targets.STOCK,
             "vread": targets.VREAD | {"io.vread.endpoint": vreadd.endpoint},
