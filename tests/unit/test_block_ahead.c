@@ -481,25 +481,42 @@ static void *read_every_fourth(void *arg)
 }
 
 /* As the workers of a queue, which carry out the reads of one client beside each other. */
-static void several_at_a_time(void **state)
+static void read_by_several(void)
 {
 	struct reader readers[READERS];
 
+	verified_cache_resize(shared.cache, 0);
+	verified_cache_resize(shared.cache, 64U << 20);
+	for (unsigned i = 0; i < READERS; i++) {
+		readers[i] = (struct reader){.first = i};
+		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_every_fourth,
+						&readers[i]),
+				 0);
+	}
+	for (unsigned i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		assert_int_equal(readers[i].error, 0);
+	}
+}
+
+static void several_at_a_time(void **state)
+{
 	if (!*state)
 		skip();
+	for (unsigned pass = 0; pass < 20; pass++)
+		read_by_several();
+}
+
+/* Steps fail while several read.  Each then reads for itself. */
+static void several_while_the_disk_fails(void **state)
+{
+	if (!*state)
+		skip();
+	assert_int_equal(truncate(path, 0), 0); /* a read of the image finds no bytes */
 	for (unsigned pass = 0; pass < 20; pass++) {
-		verified_cache_resize(shared.cache, 0);
-		verified_cache_resize(shared.cache, 64U << 20);
-		for (unsigned i = 0; i < READERS; i++) {
-			readers[i] = (struct reader){.first = i};
-			assert_int_equal(pthread_create(&readers[i].thread, NULL, read_every_fourth,
-							&readers[i]),
-					 0);
-		}
-		for (unsigned i = 0; i < READERS; i++) {
-			pthread_join(readers[i].thread, NULL);
-			assert_int_equal(readers[i].error, 0);
-		}
+		own_reads = 0;
+		read_by_several();
+		assert_int_equal(own_reads, SIZE / REQUEST);
 	}
 }
 
@@ -665,6 +682,7 @@ int main(void)
 		DIRECT(without_a_cache),
 		DIRECT(small_reads),
 		DIRECT(several_at_a_time),
+		DIRECT(several_while_the_disk_fails),
 		DIRECT(wrong_on_the_disk_is_read_once_more),
 		DIRECT(changed_is_not_used),
 		DIRECT(another_replica_reads_for_itself),
