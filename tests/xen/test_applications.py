@@ -11,19 +11,24 @@ The module is slow: HDFS and the applications' JVMs run on one emulated processo
 instead runs test_hadoop.py, in which `hdfs dfs` reads.
 """
 
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 import zlib
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import pytest
 
+from tests.guest.applications import (
+    BLOCK_MIB,
+    UNSHARED,
+    Bed,
+    all_by_vread,
+    digest_of,
+    nearly_all_by_vread,
+    test_dfsio,  # noqa: F401
+)
 from tools.bench.apps import hbase
 from tools.bench.apps.arrow import NATIVE_THREADS, PROGRAM
 from tools.bench.apps.jars import jars
@@ -34,28 +39,19 @@ from tools.hdfs.native_code import pyarrow_dir
 from tools.hdfs.ports import free_ports
 from tools.lab import applications, hadoop, hadoop_state
 from tools.lab.applications import HBASE_PATIENCE, PYARROW, STATISTICS, Application
-from tools.lab.hadoop_guests import CONF, METRICS_AGE
+from tools.lab.hadoop_guests import CONF
 from tools.lab.java_disk import URI
 from tools.lab.source import noise
 
 pytestmark = [pytest.mark.xen, pytest.mark.hadoop, pytest.mark.slow, pytest.mark.timeout(3600)]
 
-BLOCK_MIB = 1
-ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 SPARK_ROWS = 50_000  # 108 bytes each
 PYARROW_ROWS = 50_000  # 112 bytes each
 HBASE_ROWS = 3000
 HBASE_GETS = 200
 HBASE_PORTS = (2181, 16000, 16020)  # in the domU
-MIB = 1 << 20
-DFSIO_FILES = 4
-DFSIO = ["org.apache.hadoop.fs.TestDFSIO", "-Dtest.build.data=/dfsio", "-resFile", "/dev/null"]
-DFSIO += ["-nrFiles", DFSIO_FILES, "-size", "1MB", "-bufferSize", MIB]
-DFSIO_BYTES = bytes(MIB)  # TestDFSIO writes zeros into each file
 SORT_ROWS = 20_000
 ROW_BYTES, KEY_BYTES = 100, 10  # of terasort
-# A job's FileSystem is of its own, with the configuration of the moment.
-UNSHARED = {"fs.hdfs.impl.disable.cache": "true"}
 # Writes what arrow_program.py writes, to a local folder, and prints the digests of its reads.
 ARROW_DATA = """
 import json, sys
@@ -71,86 +67,6 @@ wanted = (pc.field("amount") >= 1000) & (pc.field("amount") < 2000)
 some = table.filter(wanted).select(["id", "note"])
 print(json.dumps({"scan": program._digest(table), "filter": program._digest(some)}))
 """
-
-
-@dataclass
-class Read:
-    """What was read between two moments.  Bytes: that vreadd gave to the client, that the plug-in
-    gave to the application, and that the DataNode sent."""
-
-    given: int = 0
-    got: int = 0
-    sent: int = 0
-    reasons: dict = field(default_factory=dict)  # why the stock client read, and how often
-
-    def __str__(self):
-        share = self.got / (self.got + self.sent) if self.got + self.sent else 0
-        return f"{share:.2%} by vRead: {self.got} of {self.got + self.sent} bytes, {self.reasons}"
-
-
-class Bed:
-    """HDFS with a shell, and the client in which applications run."""
-
-    def __init__(self, hdfs, backend, shell):
-        self.hdfs, self.backend, self._shell = hdfs, backend, shell
-        self.client = hdfs.client
-        # Blocks that were written while the host's state was made are not published again.
-        self._unpublished = self._written() - hdfs.published()
-
-    def put(self, folder, path):
-        """Writes a local folder's files to HDFS and waits until their blocks are published."""
-        here = f"/run/data{path}"
-        files = (file for file in folder.rglob("*") if file.is_file() and file.suffix != ".crc")
-        for file in sorted(files):
-            self.client.put(file, f"{here}/{file.relative_to(folder)}")
-        assert self._shell.run(f"-put {here} {path}")["status"] == 0, self._shell.complaints
-        self.client.run(["rm", "-r", here]).check()
-        self.wait_published()
-
-    def wait_published(self):
-        """Waits until all finalized blocks are published."""
-        self.hdfs.wait_published(self._written() - self._unpublished)
-
-    def configure(self, properties):
-        """Sets the configuration of the client's jobs."""
-        for name in ("core-site.xml", "hdfs-site.xml"):
-            text = config.site(self.hdfs.properties | properties)
-            self.client.run(f"cat >{CONF}/{name}", stdin=text.encode()).check()
-
-    def _written(self):
-        """How many blocks the DataNode has finalized."""
-        time.sleep(METRICS_AGE)
-        return self.hdfs.jmx("datanode", ACTIVITY)["BlocksWritten"]
-
-    @contextmanager
-    def reading(self, program, what):
-        """Yields a Read, which is complete at the end of the context."""
-        read = Read()
-        before = self._counts(program)
-        began = time.monotonic()
-        yield read
-        seconds = time.monotonic() - began
-        after = self._counts(program)
-        read.given, read.got, read.sent = (
-            after[name] - before[name] for name in ("given", "got", "sent")
-        )
-        read.reasons = {
-            reason: count - before["reasons"].get(reason, 0)
-            for reason, count in after["reasons"].items()
-            if count > before["reasons"].get(reason, 0)
-        }
-        print(f"{what}: {seconds:.0f} s, {read}", flush=True)
-
-    def _counts(self, program):
-        told = program.ask("statistics")
-        vread = told.get("vread", {"bytes": 0, "reasons": {}})
-        failed = {f"failed: {reason}": n for reason, n in vread["reasons"].items()}
-        return {
-            "given": self.backend.bytes_read(self.client),
-            "got": vread["bytes"],
-            "sent": self.hdfs.bytes_served(),
-            "reasons": told.get("fallback", {}).get("reasons", {}) | failed,
-        }
 
 
 @pytest.fixture(scope="module")
@@ -169,20 +85,6 @@ def bed(start_host, product_files):
     applications.mount(hdfs.client)
     with hdfs.shell() as shell:
         yield Bed(hdfs, backend, shell)
-
-
-def all_by_vread(read):
-    assert read.given >= read.got > 0, read
-    assert read.sent == 0 and not read.reasons, read
-
-
-def nearly_all_by_vread(read):
-    """As all_by_vread(), of a program that also reads small files right after it wrote them.  The
-    host may not see such a file's last block yet: ENOENT."""
-    assert read.given >= read.got > 0, read
-    assert read.reasons.keys() <= {"ENOENT"}, read
-    assert read.sent == 0 or read.reasons, read
-    assert read.sent <= read.got / 100, read
 
 
 def test_pyarrow(bed, tmp_path):
@@ -294,8 +196,7 @@ def hbase_digest(operation):
 
 
 def test_mapreduce(bed, tmp_path):
-    """Terasort, teravalidate of what was sorted, DistCp of the input, and TestDFSIO, under the
-    local runner."""
+    """Terasort, teravalidate of what was sorted, and DistCp, under the local runner."""
     whole = noise(8).path.read_bytes()[: SORT_ROWS * ROW_BYTES]
     (tmp_path / "part-m-00000").write_bytes(whole)
     rows = [whole[at : at + ROW_BYTES] for at in range(0, len(whole), ROW_BYTES)]
@@ -317,14 +218,6 @@ def test_mapreduce(bed, tmp_path):
         with bed.reading(jobs, "distcp") as read:
             jobs.ask("distcp", "-m", 1, "/input", "/copy")
         nearly_all_by_vread(read)
-        with bed.reading(jobs, "dfsio write") as read:
-            jobs.ask("tool", *DFSIO, "-write")
-        assert read.reasons.keys() <= {"ENOENT"}, read  # it reads what it has just written
-        bed.wait_published()
-        with bed.reading(jobs, "dfsio read") as read:
-            jobs.ask("tool", *DFSIO, "-read")
-        nearly_all_by_vread(read)
-        assert read.got >= DFSIO_FILES * MIB, read
         bed.configure(UNSHARED)  # the results are read by TCP
         found = jobs.ask("digest", "/sorted")
         assert found["digest"] == digest_of({"part-r-00000": b"".join(rows)})
@@ -332,13 +225,3 @@ def test_mapreduce(bed, tmp_path):
         # A row out of order would add to the report.
         report = jobs.ask("text", "/report/part-r-00000")["text"].split()
         assert report == ["checksum", f"{sum(map(zlib.crc32, rows)):x}"]
-        written = {f"test_io_{number}": DFSIO_BYTES for number in range(DFSIO_FILES)}
-        assert jobs.ask("digest", "/dfsio/io_data")["digest"] == digest_of(written)
-
-
-def digest_of(files):
-    """What HadoopJobs.java tells of a folder with these files."""
-    digest = hashlib.sha256()
-    for name, content in files.items():
-        digest.update(name.encode() + content)
-    return digest.hexdigest()

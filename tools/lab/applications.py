@@ -10,6 +10,7 @@ from .application_disk import APPLICATIONS
 from .guest import Guest
 from .java_program import LineProgram
 from .paths import LAB, LabError
+from .shell import Shell
 
 GUEST_MIB = 2048
 FOLDER, DEVICE = "/opt/applications", "/dev/xvdk"
@@ -30,12 +31,11 @@ HBASE_PATIENCE = {
     "hbase.client.meta.operation.timeout": "600000",
     "hbase.client.scanner.timeout.period": "600000",
 }
-FILES = {"/usr/local/bin/application": LAB / "root" / "application"}
 
 
-def mount(guest: Guest) -> None:
+def mount(guest: Shell) -> None:
     """Gives the guest, which has the disk, what programs need."""
-    guest.unpack(FILES)
+    guest.put(LAB / "root" / "application", "/usr/local/bin/application")
     guest.run(f"mkdir -p {FOLDER} && mount -t ext4 -o ro,noload {DEVICE} {FOLDER}").check()
 
 

@@ -31,7 +31,7 @@ from .states import State
 
 SOURCE_MIB = 64
 SOURCE_DISK = "phy:/dev/vdc,xvdk,r"  # the client's: source.noise()
-APPLICATIONS_DEVICE = "/dev/vdc"  # in dom0, instead of SOURCE_DISK's
+APPLICATIONS_DISK = "phy:/dev/vdc,xvdk,r"  # the client's, instead of SOURCE_DISK
 SPARE = "/dev/vdd"  # a datanode's disk that is empty: nothing in the state uses it
 # A restored host's clocks jump to now: keys and tokens made in the state must still be valid.
 YEAR = str(365 * 24 * 60)
@@ -81,8 +81,7 @@ def _prepare(host: XenHost) -> dict:
 
 
 def _prepare_for_applications(host: XenHost) -> dict:
-    disk = f"phy:{APPLICATIONS_DEVICE},xvdk,r"
-    return _start(host, client_disks=[disk], client_mib=applications.GUEST_MIB)
+    return _start(host, client_disks=[APPLICATIONS_DISK], client_mib=applications.GUEST_MIB)
 
 
 def _start(host: XenHost, **client) -> dict:
