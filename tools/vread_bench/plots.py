@@ -10,6 +10,7 @@ from .errors import BenchError
 
 COLOURS = {"stock": "#888888", "vread": "#1f6fb4", "short-circuit": "#d08a1d"}
 STYLES = ("-", "--", ":", "-.")
+MARKERS = "os^D"
 PART_COLOURS = ("#1f6fb4", "#7fb3d9", "#d08a1d", "#888888")
 SIZE = (6.4, 3.2)  # inches
 LOGARITHMIC = 50  # so many times the least median: it could not be told from 0 on a linear scale
@@ -28,8 +29,8 @@ def curves(name, unit, labels, drawn, joined):
         middle = [s.median for _, s in points]
         bars = [[s.median - s.least for _, s in points], [s.most - s.median for _, s in points]]
         axes.errorbar(
-            [x for x, _ in points], middle, yerr=bars, label=label, capsize=3, marker="o",
-            markersize=4, color=COLOURS[way],
+            [x for x, _ in points], middle, yerr=bars, label=label, capsize=3,
+            marker=MARKERS[style % len(MARKERS)], markersize=4, color=COLOURS[way],
             linestyle=STYLES[style % len(STYLES)] if joined else "none",
         )  # fmt: skip
     found = [s.median for *_, spreads in drawn for s in spreads if s is not None]
