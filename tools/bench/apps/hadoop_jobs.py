@@ -8,12 +8,9 @@ from tools.bench.apps.program import JavaProgram
 from tools.hdfs import DEFAULT_VERSION, hadoop_class_path, mapreduce_class_path
 
 HEAP_MIB = 1024
-# Whoever waits for a job asks each second, or each five, by default whether it has ended.
 LOCAL_RUNNER = {
     "mapreduce.framework.name": "local",
     "mapreduce.local.map.tasks.maximum": "2",
-    "mapreduce.client.progressmonitor.pollinterval": "10",
-    "mapreduce.client.completion.pollinterval": "10",
 }
 
 
