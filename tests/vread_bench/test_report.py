@@ -320,6 +320,16 @@ def test_small_values_beside_large_ones_can_be_told_from_0(other, starts_at_0):
     assert bool(re.search(r">0(\.0)?</text>", svg)) == starts_at_0
 
 
+def test_curves_of_one_way_have_markers_of_their_own():
+    drawn = [(name, "stock", style, [Spread(3, 1.0, 1.0, 1.0)]) for style, name in enumerate("ab")]
+    shapes = [
+        set(re.findall(r'<path id="m\w+" d="([^"]*)"', plots.curves("n", "s", ["x"], one, False)))
+        for one in (drawn[:1], drawn[1:], drawn)
+    ]
+    assert shapes[0] != shapes[1]
+    assert shapes[2] == shapes[0] | shapes[1]
+
+
 def test_bars_are_named_by_what_differs(bench, content):
     """All cells have the image `raw`, so no bar is named by it."""
     report = Report(bench, {"one.json": content})
