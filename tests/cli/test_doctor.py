@@ -55,6 +55,10 @@ class Findings:
         return self.of("failed")
 
     @property
+    def warned(self):
+        return self.of("warning")
+
+    @property
     def ok(self):
         return self.of("ok")
 
@@ -274,8 +278,9 @@ def test_nobody_at_the_endpoint(vread, endpoint):
 
 # ---- Hadoop --------------------------------------------------------------------------------
 
-CLIENT = {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
+CLIENT = {"fs.hdfs.impl": "io.vread.hdfs.VreadFileSystem"}
+BUILDER = {
+    "dfs.client.replica.accessor.builder.classes": "a.B,io.vread.hdfs.VreadReplicaAccessorBuilder"
 }
 DATANODE = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 
@@ -314,26 +319,27 @@ def test_a_client_as_it_should_be(hadoop, tmp_path):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (None, "does not set dfs.client.replica.accessor.builder.classes"),
-        ("x.Y", "dfs.client.replica.accessor.builder.classes is x.Y"),
+        (None, "does not set fs.hdfs.impl"),
+        ("x.Y", "fs.hdfs.impl is x.Y"),
         (
-            "io.vread.hdfs.VreadReplicaAccessorBuilder2",
-            "dfs.client.replica.accessor.builder.classes is "
-            "io.vread.hdfs.VreadReplicaAccessorBuilder2",
+            "io.vread.hdfs.VreadFileSystem2",
+            "fs.hdfs.impl is io.vread.hdfs.VreadFileSystem2",
         ),
     ],
 )
 def test_a_client_that_is_not_told(hadoop, tmp_path, value, said):
     failed = hadoop({next(iter(CLIENT)): value} if value else DATANODE).failed
     assert failed[f"{tmp_path}/conf/hdfs-site.xml: {said}"] == (
-        "set dfs.client.replica.accessor.builder.classes to "
-        "io.vread.hdfs.VreadReplicaAccessorBuilder (see docs/hadoop.md)"
+        "set fs.hdfs.impl to io.vread.hdfs.VreadFileSystem (see docs/hadoop.md)"
     )
 
 
-def test_among_other_builders(hadoop):
-    name, value = next(iter(CLIENT.items()))
-    assert hadoop({name: f"a.B,{value},c.D"}).code == 0
+def test_a_client_with_the_builder_alone(hadoop, tmp_path):
+    found = hadoop(BUILDER)
+    (said,) = (text for text in found.warned if "without block tokens" in text)
+    assert said.startswith(f"{tmp_path}/conf/hdfs-site.xml: has {next(iter(BUILDER))} without")
+    assert (found.failed, found.code) == ({}, 0)
+    assert hadoop(BUILDER | CLIENT).warned == hadoop(CLIENT).warned
 
 
 def test_a_site_that_is_no_xml(hadoop, tmp_path):

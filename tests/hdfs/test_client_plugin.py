@@ -17,6 +17,7 @@ import pytest
 
 from tools.hdfs import HdfsCluster, jvm
 from tools.hdfs.demo_data import REPOSITORY
+from tools.hdfs.plug_in import BUILDER_ALONE, READER
 from tools.vreadd import Vreadd
 
 pytestmark = pytest.mark.hadoop
@@ -26,7 +27,6 @@ LIBRARY = REPOSITORY / "build/release/libvread_jni.so"
 BLOCK_SIZE = 1 << 20
 SIZE = 3 * BLOCK_SIZE + 12345
 BLOCKS = 4
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 FS_SHELL = "org.apache.hadoop.fs.FsShell"
 # Other complaints of -Xcheck:jni are about native code of Hadoop and of the JDK.
 JNI_COMPLAINTS = ("WARNING in native method", "FATAL ERROR in native method")
@@ -57,7 +57,7 @@ class Run:
     def __init__(self, cluster, directory, conf, options=(), class_path=None, env=None):
         statistics = directory / f"statistics-{time.monotonic_ns()}"
         conf = {
-            "dfs.client.replica.accessor.builder.classes": BUILDER,
+            **READER,
             "io.vread.timeout.ms": 60_000,  # a busy machine is slow
             "io.vread.statistics.file": f"{statistics}-%p.json",
         } | conf
@@ -172,6 +172,16 @@ def test_no_library_at_all(cluster, vreadd, cat, tmp_path):
     run = cat({"io.vread.library.path": tmp_path}, class_path=class_path)
     run.by_tcp({"no-library": BLOCKS})
     assert run.said.count("cannot be loaded, blocks are read by TCP") == 1
+
+
+def test_the_builder_alone(cat):
+    """Without `fs.hdfs.impl` the NameNode is asked in another thread.  Until it has answered,
+    blocks are read over TCP, and one warning says what to set."""
+    run = cat(BUILDER_ALONE)
+    reasons = run.statistics["fallback"]["reasons"]
+    assert set(reasons) == {"no-locations"}
+    assert run.statistics["vread"]["opens"] == BLOCKS - reasons["no-locations"]
+    assert run.said.count("set fs.hdfs.impl to io.vread.hdfs.VreadFileSystem") == 1
 
 
 def test_switched_off(cat):

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.libhdfs import build_c_program, programs_on_a_live_image
+from tools.hdfs.plug_in import BUILDER_ALONE
 
 pytestmark = pytest.mark.hadoop
 
 CONTENT = os.urandom(3_500_000)
 SOURCE = Path(__file__).with_name("c") / "libhdfs_read.c"
-FOR_NATIVE_THREADS = {"fs.hdfs.impl": "io.vread.hdfs.NativeThreadFileSystem"}
 
 
 @pytest.fixture(scope="module")
@@ -45,35 +45,18 @@ def test_same_bytes_as_stock(programs, libhdfs_read, how):
 
 
 def test_the_class_loader_trap(programs, libhdfs_read):
-    """A thread without a context class loader makes the file system.  Hadoop then cannot load the
-    plug-in: all bytes must come by TCP."""
+    """A thread without a context class loader makes a stock file system.  Hadoop then cannot load
+    the builder: all bytes must come by TCP."""
     before = programs.opens()
-    trapped = programs.run([libhdfs_read, "other", "sequential", "/file"], vread=True)
+    command = [libhdfs_read, "other", "sequential", "/file"]
+    trapped = programs.run(command, vread=True, properties=BUILDER_ALONE)
     assert (trapped.content == CONTENT, trapped.statistics) == (True, None)
     assert "Unable to load io.vread.hdfs.VreadReplicaAccessorBuilder" in trapped.log
     assert programs.opens() == before
 
 
 @pytest.mark.parametrize("how", ["sequential", "positional"])
-def test_the_way_out_by_configuration(programs, libhdfs_read, how):
-    command = [libhdfs_read, "other", how, "/file"]
-    got = programs.run(command, vread=True, properties=FOR_NATIVE_THREADS)
-    assert got.content == CONTENT
-    assert all_through_vread(got), (got.statistics, got.log)
-
-
-def test_it_changes_nothing_for_others(programs, libhdfs_read):
-    """NativeThreadFileSystem must change nothing for a thread with a class loader, nor for a client
-    without vRead."""
-    command = [libhdfs_read, "main", "sequential", "/file"]
-    assert all_through_vread(programs.run(command, vread=True, properties=FOR_NATIVE_THREADS))
-    stock = programs.run(command, vread=False, properties=FOR_NATIVE_THREADS)
-    assert (stock.content == CONTENT, stock.statistics) == (True, None)
-
-
-def test_the_way_out_by_the_program(programs, libhdfs_read):
-    """The program's thread first sets its context class loader; then all bytes must come through
-    vRead."""
-    got = programs.run([libhdfs_read, "loader", "sequential", "/file"], vread=True)
+def test_any_thread_may_make_the_file_system(programs, libhdfs_read, how):
+    got = programs.run([libhdfs_read, "other", how, "/file"], vread=True)
     assert got.content == CONTENT
     assert all_through_vread(got), (got.statistics, got.log)

@@ -18,13 +18,13 @@ import pytest
 from tests.support.clock import Clock
 from tools.hdfs import HdfsCluster, jvm
 from tools.hdfs.demo_data import REPOSITORY
+from tools.hdfs.plug_in import READER
 from tools.vreadd import Vreadd, VreaddError
 
 pytestmark = pytest.mark.hadoop
 
 JAR = REPOSITORY / "build/java/vread-hdfs.jar"
 PROGRAM = REPOSITORY / "tests/hdfs/programs/PausedRead.java"
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 POLICY = "XOR-2-1-1024k"
 SIZE = (22 << 20) + 4321  # so that the half lies in the middle of a block group
 TIMEOUT_MS = 60_000
@@ -54,7 +54,7 @@ def read(cluster, daemon, way, folder, at_half):
     """Runs PausedRead and calls at_half() in the pause.  Returns (digest, the client's log)."""
     clock = Clock(folder / "clock")
     conf = {
-        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        **READER,
         "io.vread.endpoint": daemon.endpoint,
         "io.vread.timeout.ms": TIMEOUT_MS,
         "io.vread.statistics.file": folder / "statistics",

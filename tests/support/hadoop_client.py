@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.support.java_classes import compiled_java
 from tools.hdfs import hadoop_class_path, jvm, mapreduce_class_path
+from tools.hdfs.plug_in import READER
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = REPOSITORY / "tests" / "hdfs" / "java"
@@ -25,7 +26,6 @@ OLDEST = "3.3.6"
 HEAP_MIB = 256
 TIMEOUT = 300
 STOP_TIMEOUT = 120
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 
 
 class ClientError(AssertionError):
@@ -37,7 +37,7 @@ def vread_properties(endpoint, **more):
     io.vread.timeout.ms.  vRead does not compete with stock reads unless a test says compete="true":
     the machine's speed must not decide who reads."""
     properties = {
-        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        **READER,
         "io.vread.endpoint": str(endpoint),
         "io.vread.compete": "false",
     }

@@ -21,10 +21,10 @@ from pathlib import Path
 from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster, config, hadoop_class_path, jvm
 from tools.hdfs.native_code import java_home, libhdfs_dir
+from tools.hdfs.plug_in import READER
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 NOT_LOADED = "Unable to load io.vread.hdfs.VreadReplicaAccessorBuilder"
 RUN_TIMEOUT = 120
 
@@ -65,12 +65,12 @@ class LibhdfsPrograms:
 
     def _environment(self, folder, vread, properties):
         if vread:
-            properties = properties | {
-                "dfs.client.replica.accessor.builder.classes": BUILDER,
+            vread = {
                 "io.vread.endpoint": self._vreadd.endpoint,
                 "io.vread.timeout.ms": 60_000,  # a busy machine is slow
                 "io.vread.statistics.file": folder / "statistics",
             }
+            properties = READER | vread | properties
         # Hadoop takes the first file of each name: ours, but the cluster's core-site.xml.
         config.write_site(folder / "conf", properties)
         (folder / "conf" / "core-site.xml").unlink()

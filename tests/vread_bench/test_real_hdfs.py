@@ -60,7 +60,7 @@ targets:
       short-circuit: {{dfs.client.read.shortcircuit: "true"}}
       vread:
         dfs.client.read.shortcircuit: "false"
-        dfs.client.replica.accessor.builder.classes: io.vread.hdfs.VreadReplicaAccessorBuilder
+        fs.hdfs.impl: io.vread.hdfs.VreadFileSystem
         io.vread.endpoint: {endpoint}
         io.vread.timeout.ms: "60000"
         io.vread.compete: "false"

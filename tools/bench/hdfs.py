@@ -34,6 +34,7 @@ from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, HdfsError
 from tools.hdfs.native_code import libhadoop_dir
+from tools.hdfs.plug_in import READER
 from tools.vreadd import REPOSITORY, Vreadd, process_cpu_seconds
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
@@ -42,11 +43,8 @@ PREAD_BYTES, PREAD_COUNT = 64 << 10, 2000
 FILE, SMALL_FILE = "/bench/file", "/bench/small"
 STOCK = {"dfs.client.read.shortcircuit": "false"}
 SHORT_CIRCUIT = {"dfs.client.read.shortcircuit": "true"}
-PLUG_IN = {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
-}
 # A busy machine is slow, and everything must go by vRead.
-BUILDER = PLUG_IN | {"io.vread.timeout.ms": "60000", "io.vread.compete": "false"}
+BUILDER = READER | {"io.vread.timeout.ms": "60000", "io.vread.compete": "false"}
 PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 # The NameNode completes a file once the datanode has reported the last block.  A client that asks
 # too early asks again after 400 ms, which is as long as half a write here.  Whether a client does

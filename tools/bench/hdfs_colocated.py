@@ -9,9 +9,10 @@ Both read the suite's file, warm.  The plug-in may read by vRead or leave a bloc
 client: the conditions say how much vreadd served.
 """
 
-from tools.bench.hdfs import FILE, PLUG_IN, REQUEST, SHORT_CIRCUIT, bytes_served
+from tools.bench.hdfs import FILE, REQUEST, SHORT_CIRCUIT, bytes_served
 from tools.bench.results import Row, Target
 from tools.bench.scaffold import Scaffold
+from tools.hdfs.plug_in import READER
 
 ON, OFF = "colocated.on", "colocated.off"
 WARM_UP_ROUNDS = 2
@@ -32,7 +33,7 @@ class Colocated(Scaffold):
         self.rows = {name: Row(name) for name in (ON, OFF)}
 
     def _start(self):
-        vread = self._bed.vread(ON, SHORT_CIRCUIT | PLUG_IN)
+        vread = self._bed.vread(ON, SHORT_CIRCUIT | READER)
         self._vreadd = self._stack.enter_context(vread)
         for _ in range(WARM_UP_ROUNDS):
             self.round()

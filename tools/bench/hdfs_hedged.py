@@ -14,10 +14,11 @@ The value is the 99th percentile of the round's reads in milliseconds: of 100, t
 """
 
 from tools.bench.direct import IMAGE_MODE, DirectVreadd
-from tools.bench.hdfs import PLUG_IN, STOCK
+from tools.bench.hdfs import STOCK
 from tools.bench.results import Row, Target
 from tools.bench.slow_disk import SlowDisk
 from tools.bench.suite import BenchError
+from tools.hdfs.plug_in import READER
 from tools.vreadd import DataDirs
 
 FILE = "/bench/hedged"
@@ -79,7 +80,7 @@ class Hedged:
         datanode = self._bed.cluster.datanode("dn1")
         with SlowDisk(datanode.disk.path, self._folder) as disk:
             served = {"dn1": DataDirs(disk.path, datanode.paths_on_disk)}
-            with self._bed.vread(VREAD, HEDGED | PLUG_IN, DirectVreadd(served)):
+            with self._bed.vread(VREAD, HEDGED | READER, DirectVreadd(served)):
                 self._p99(VREAD, WARM_UP_COUNT)
                 disk.hang()
                 try:

@@ -12,9 +12,10 @@ The plug-in may leave blocks to the stock client: the conditions say how much vr
 """
 
 from tools.bench.direct import IMAGE_MODE, DirectVreadd
-from tools.bench.hdfs import PLUG_IN, REQUEST, STOCK, bytes_served
+from tools.bench.hdfs import REQUEST, STOCK, bytes_served
 from tools.bench.results import Row, Target
 from tools.bench.slow_disk import SlowDisk
+from tools.hdfs.plug_in import READER
 from tools.vreadd import DataDirs
 
 FILE = "/bench/slow"
@@ -52,7 +53,7 @@ class Slow:
         with SlowDisk(datanode.disk.path, self._folder, BYTES_PER_SECOND) as disk:
             served = {"dn1": DataDirs(disk.path, datanode.paths_on_disk)}
             vreadd = DirectVreadd(served)
-            with self._bed.vread(MOUNTED, STOCK | PLUG_IN, vreadd):
+            with self._bed.vread(MOUNTED, STOCK | READER, vreadd):
                 for name in (FIRST, VREAD):
                     before = bytes_served(vreadd)
                     self._read(name, MOUNTED, vreadd)

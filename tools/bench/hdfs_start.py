@@ -19,10 +19,11 @@ run came by another way.
 
 import json
 
-from tools.bench.hdfs import JAR, PLUG_IN, STOCK, bytes_served
+from tools.bench.hdfs import JAR, STOCK, bytes_served
 from tools.bench.results import Limit, Row
 from tools.bench.suite import BenchError
 from tools.hdfs import hadoop_class_path, jvm
+from tools.hdfs.plug_in import READER
 from tools.vreadd import Vreadd
 
 FILE = "/bench/start"
@@ -32,7 +33,7 @@ MOST_MORE_MS = 5
 # As bin/hadoop does.
 OPTIONS = ["-Xmx512m", "-Djava.net.preferIPv4Stack=true", "-Dhadoop.root.logger=WARN,console"]
 # A busy machine is slow, and everything must go by vRead.
-VREAD = STOCK | PLUG_IN | {"io.vread.timeout.ms": "60000"}
+VREAD = STOCK | READER | {"io.vread.timeout.ms": "60000"}
 
 
 class Start:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, HdfsError, hadoop_class_path
 from tools.hdfs.demo_data import demo_image
+from tools.hdfs.plug_in import READER
 from tools.images import TABLES, ImageError
 from tools.vreadd import REPOSITORY, Vreadd, VreaddError
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 FSDATASET = "io.vread.datanode.VreadFsDatasetFactory"
 LIVE_MIB = 8192  # of each DataNode's image, which is sparse
 
@@ -129,7 +129,7 @@ def _tell(cluster):
 def _tell_of_vread(cluster, vreadd):
     """Prints the properties that make a client read through vreadd, also as an FsShell command."""
     properties = {
-        "dfs.client.replica.accessor.builder.classes": BUILDER,
+        **READER,
         "io.vread.endpoint": vreadd.endpoint,
     }
     for name, value in properties.items():

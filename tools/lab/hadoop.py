@@ -13,6 +13,7 @@ dom0's bridge joins the three.  hadoop_pair.py has the same over two hosts.
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.hdfs import plug_in
 from tools.images.empty import make_empty_image
 
 from .cache import cached, key_of
@@ -39,7 +40,7 @@ ADDRESSES = {NAMENODE: "10.77.0.100", DATANODE_GUEST: "10.77.0.101", CLIENT: "10
 # Properties of a client that reads by vRead, for its configuration or -D.  vRead does not compete
 # with stock reads: what is measured or counted here must not depend on the machine's speed.
 READER = {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
+    **plug_in.READER,
     "io.vread.timeout.ms": "30000",
     "io.vread.compete": "false",
 }

@@ -5,6 +5,7 @@ import shlex
 
 import yaml
 
+from tools.hdfs.plug_in import READER
 from tools.lab.agents import program
 from tools.lab.hadoop_guests import CLIENT, DATANODE, NAMENODE
 from tools.lab.product import PLUGIN
@@ -14,7 +15,7 @@ from tools.vreadd import REPOSITORY
 STOCK = {"dfs.client.read.shortcircuit": "false"}
 # vRead must not compete with stock reads: what is counted must not depend on the machine's speed.
 VREAD = STOCK | {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder",
+    **READER,
     "io.vread.timeout.ms": "60000",
     "io.vread.compete": "false",
 }

@@ -14,24 +14,17 @@
  *
  *   main      the thread that made the Java virtual machine
  *   other     another thread, which has no context class loader in Java
- *   loader    another thread, which first sets its context class loader
  *
  * The program ends without destroying the virtual machine, as C programs do.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <hdfs.h>
-#include <jni.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct job {
-	int set_loader;
-	hdfsFS fs;
-};
 
 static _Noreturn void fail(const char *what)
 {
@@ -41,69 +34,33 @@ static _Noreturn void fail(const char *what)
 
 /* ---- the file system ------------------------------------------------------ */
 
-static JNIEnv *attach(void)
-{
-	JavaVM *vm;
-	JNIEnv *env;
-	jsize count = 0;
-
-	if (JNI_GetCreatedJavaVMs(&vm, 1, &count) || count != 1 ||
-	    (*vm)->AttachCurrentThread(vm, (void **)&env, NULL))
-		fail("attaching to the virtual machine");
-	return env;
-}
-
-/* Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader()) */
-static void set_loader(void)
-{
-	JNIEnv *env = attach();
-	jclass threads = (*env)->FindClass(env, "java/lang/Thread");
-	jclass loaders = (*env)->FindClass(env, "java/lang/ClassLoader");
-	jmethodID current =
-		(*env)->GetStaticMethodID(env, threads, "currentThread", "()Ljava/lang/Thread;");
-	jmethodID set = (*env)->GetMethodID(env, threads, "setContextClassLoader",
-					    "(Ljava/lang/ClassLoader;)V");
-	jmethodID get_system = (*env)->GetStaticMethodID(env, loaders, "getSystemClassLoader",
-							 "()Ljava/lang/ClassLoader;");
-	jobject thread = (*env)->CallStaticObjectMethod(env, threads, current);
-	jobject system = (*env)->CallStaticObjectMethod(env, loaders, get_system);
-
-	(*env)->CallVoidMethod(env, thread, set, system);
-	if ((*env)->ExceptionCheck(env)) {
-		(*env)->ExceptionDescribe(env);
-		exit(1);
-	}
-}
-
 static void *make_fs(void *context)
 {
-	struct job *job = context;
+	hdfsFS *ret = context;
 	struct hdfsBuilder *builder = hdfsNewBuilder();
 
-	if (job->set_loader)
-		set_loader();
 	hdfsBuilderSetNameNode(builder, "default");
-	job->fs = hdfsBuilderConnect(builder);
-	if (!job->fs)
+	*ret = hdfsBuilderConnect(builder);
+	if (!*ret)
 		fail("hdfsBuilderConnect");
 	return NULL;
 }
 
 static hdfsFS connect_on(const char *thread)
 {
-	struct job job = {.set_loader = !strcmp(thread, "loader")};
+	hdfsFS fs = NULL;
 	char *value = NULL;
 	pthread_t other;
 
 	if (!strcmp(thread, "main")) {
-		make_fs(&job);
-		return job.fs;
+		make_fs(&fs);
+		return fs;
 	}
 	hdfsConfGetStr("fs.defaultFS", &value); /* makes the virtual machine */
 	hdfsConfStrFree(value);
-	if (pthread_create(&other, NULL, make_fs, &job) || pthread_join(other, NULL))
+	if (pthread_create(&other, NULL, make_fs, &fs) || pthread_join(other, NULL))
 		fail("thread");
-	return job.fs;
+	return fs;
 }
 
 /* ---- reading -------------------------------------------------------------- */

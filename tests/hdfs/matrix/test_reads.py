@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.hadoop_bed import BLOCK_SIZE, ONE_COLUMN, SERVED, by_tcp, served
 from tests.support.waiting import eventually
+from tools.hdfs.plug_in import BUILDER_ALONE
 
 pytestmark = pytest.mark.hadoop
 
@@ -156,6 +157,18 @@ def test_erasure_coded(bed):
     told = {name for name in answer["stats"] if name.startswith("fallback.reasons.")}
     assert told <= {"fallback.reasons.ENODEV", "fallback.reasons.ENOENT"}, answer
     assert "vread.failures" not in answer["stats"]
+
+
+def test_file_context(bed):
+    served(bed.client.do("file-context"))
+
+
+def test_the_builder_alone(bed, tmp_path):
+    """Without block tokens vRead reads a file once the NameNode was asked in another thread."""
+    with bed.another_client(tmp_path, bed.properties() | BUILDER_ALONE) as client:
+        bed.wait_until_served(client)
+        for way in ("1m", "pread"):
+            served(client.do("read", way=way))
 
 
 def test_snapshot(bed):

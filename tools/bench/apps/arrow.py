@@ -13,8 +13,6 @@ PROGRAM = Path(__file__).with_name("arrow_program.py")
 FOLDER = "/apps/arrow"
 HEAP_MIB = 512
 BYTES_OF_A_ROW = 112
-# Threads of Arrow make no file systems, but libhdfs may be asked by any of them.
-NATIVE_THREADS = {"fs.hdfs.impl": "io.vread.hdfs.NativeThreadFileSystem"}
 
 
 class Arrow(Application):
@@ -47,7 +45,7 @@ class Arrow(Application):
     def _start(self, way):
         folder = self.bed.folder / f"arrow-{way}"
         statistics = folder / "statistics"
-        more = NATIVE_THREADS | {"io.vread.statistics.file": statistics} if way == "vread" else {}
+        more = {"io.vread.statistics.file": statistics} if way == "vread" else {}
         path = [*self.bed.class_path(way, more), f"{hadoop_class_path()}/*"]
         java = jvm.java_command(":".join(map(str, path)), "", heap_mib=HEAP_MIB, log_level="WARN")
         *options, _, class_path, _ = java[1:]

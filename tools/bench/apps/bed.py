@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.hdfs import HdfsCluster, config
+from tools.hdfs.plug_in import READER
 from tools.vreadd import REPOSITORY, Vreadd, process_cpu_seconds
 
 JAR = REPOSITORY / "build" / "java" / "vread-hdfs.jar"
-BUILDER = "io.vread.hdfs.VreadReplicaAccessorBuilder"
 PUBLISHER = "io.vread.datanode.VreadFsDatasetFactory"
 ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 METRICS_PERIOD = 1  # s between the values of the DataNode's counters
@@ -76,7 +76,7 @@ class Bed(Scaffold):
     def properties(self, way):
         """The Hadoop properties of a client."""
         mine = {
-            "dfs.client.replica.accessor.builder.classes": BUILDER,
+            **READER,
             "io.vread.endpoint": self.vreadd.endpoint,
         }
         more = mine | self._properties if way == "vread" else {}

@@ -10,6 +10,8 @@
 #include "cli/text.h"
 #include "checks.h"
 
+#define FILE_SYSTEMS "fs.hdfs.impl"
+#define FILE_SYSTEM "io.vread.hdfs.VreadFileSystem"
 #define BUILDERS "dfs.client.replica.accessor.builder.classes"
 #define BUILDER "io.vread.hdfs.VreadReplicaAccessorBuilder"
 #define FACTORIES "dfs.datanode.fsdataset.factory"
@@ -141,6 +143,26 @@ static void check_property(struct doctor *d, const json_t *properties, const cha
 		doctor_ok(d, object, "%s has %s", name, class);
 }
 
+/* The file system brings the builder.  The builder alone learns from block tokens where blocks are,
+ * and without tokens only after a file was read once. */
+static void check_client(struct doctor *d, const json_t *properties)
+{
+	const char *file_system = text_member(properties, FILE_SYSTEMS);
+	char object[PATH_MAX + 32];
+
+	if (strcmp(file_system, FILE_SYSTEM) != 0 &&
+	    lists(text_member(properties, BUILDERS), BUILDER)) {
+		snprintf(object, sizeof(object), "%s/hdfs-site.xml", d->facts->conf_dir);
+		doctor_warn(d, object,
+			    "set " FILE_SYSTEMS " to " FILE_SYSTEM " (see docs/hadoop.md)",
+			    "has %s without %s: without block tokens the first reads of a file go "
+			    "by TCP",
+			    BUILDERS, FILE_SYSTEMS);
+		return;
+	}
+	check_property(d, properties, FILE_SYSTEMS, FILE_SYSTEM);
+}
+
 static void check_switches(struct doctor *d, const json_t *properties)
 {
 	const char *enabled = text_member(properties, "io.vread.enabled");
@@ -177,8 +199,10 @@ void check_hadoop(struct doctor *d)
 	properties = json_object();
 	if (read_site(d, "core-site.xml", properties) &&
 	    read_site(d, "hdfs-site.xml", properties)) {
-		check_property(d, properties, d->facts->is_datanode ? FACTORIES : BUILDERS,
-			       d->facts->is_datanode ? FACTORY : BUILDER);
+		if (d->facts->is_datanode)
+			check_property(d, properties, FACTORIES, FACTORY);
+		else
+			check_client(d, properties);
 		check_switches(d, properties);
 	}
 	json_decref(properties);

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.StorageStatistics;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
@@ -21,6 +22,7 @@ final class Reading {
     scenarios.put("delete", Reading::delete);
     scenarios.put("read", Reading::read);
     scenarios.put("read-by", Reading::readBy);
+    scenarios.put("file-context", Reading::fileContext);
     scenarios.put("statistics", Reading::statistics);
   }
 
@@ -53,6 +55,21 @@ final class Reading {
   private static Map<String, Object> readBy(Context context, Args args) throws Exception {
     DistributedFileSystem client = context.client(args.text("by"));
     return Map.of("bytes", once(client, context.file(args), way(args)));
+  }
+
+  /** Reads a file in all ways by FileContext, which has a client of its own. */
+  private static Map<String, Object> fileContext(Context context, Args args) throws Exception {
+    Content file = context.file(args);
+    FileContext files =
+        FileContext.getFileContext(FileSystem.getDefaultUri(context.vreadConf), context.vreadConf);
+    Statistics before = Statistics.now();
+    long bytes = 0;
+    for (Ways.Way way : Ways.all().values()) {
+      try (FSDataInputStream in = files.open(file.path)) {
+        bytes += way.read(in, file, new Random(1));
+      }
+    }
+    return Map.of("bytes", bytes, "stats", Statistics.now().minus(before));
   }
 
   static Ways.Way way(Args args) {

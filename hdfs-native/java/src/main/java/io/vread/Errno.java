@@ -9,6 +9,7 @@ package io.vread;
 public final class Errno {
   public static final int EPERM = -1;
   public static final int ENOENT = -2;
+  public static final int EINTR = -4;
   public static final int EIO = -5;
   public static final int EBADF = -9;
   public static final int EAGAIN = -11;
@@ -40,6 +41,8 @@ public final class Errno {
         return "EPERM";
       case ENOENT:
         return "ENOENT";
+      case EINTR:
+        return "EINTR";
       case EIO:
         return "EIO";
       case EBADF:

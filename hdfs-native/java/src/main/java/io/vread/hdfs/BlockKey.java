@@ -3,13 +3,24 @@ package io.vread.hdfs;
 
 import java.nio.charset.StandardCharsets;
 
-/** Names a block in one of its states: pool, id and generation stamp. */
+/**
+ * Names a block in one of its states: cluster, pool, id and generation stamp.
+ *
+ * <p>Pool, id and stamp alone are no unique name: a cloned cluster, or one whose NameNode was
+ * restored from a backup, gives out the same ones for other bytes. So the cluster, named by its
+ * NameNode's address, is part of the key. The backend is told the storages beside the name.
+ */
 final class BlockKey {
+  private static final long GROUP_MASK = 15; // HdfsServerConstants.BLOCK_GROUP_INDEX_MASK
+
+  private final String cluster;
   private final String pool;
   private final long id;
   private final long generationStamp;
 
-  BlockKey(String pool, long id, long generationStamp) {
+  /** cluster: the authority of its URI; empty if it is not known. */
+  BlockKey(String cluster, String pool, long id, long generationStamp) {
+    this.cluster = cluster;
     this.pool = pool;
     this.id = id;
     this.generationStamp = generationStamp;
@@ -36,8 +47,14 @@ final class BlockKey {
     return id < 0;
   }
 
-  boolean isOfPool(String poolId) {
-    return pool.equals(poolId);
+  /** The id under which the NameNode knows the block: that of its group, if it is striped. */
+  long groupId() {
+    return striped() ? id & ~GROUP_MASK : id;
+  }
+
+  /** The place of a striped block in its group. */
+  int indexInGroup() {
+    return (int) (id & GROUP_MASK);
   }
 
   @Override
@@ -46,7 +63,10 @@ final class BlockKey {
       return false;
     }
     BlockKey that = (BlockKey) other;
-    return id == that.id && generationStamp == that.generationStamp && pool.equals(that.pool);
+    return id == that.id
+        && generationStamp == that.generationStamp
+        && pool.equals(that.pool)
+        && cluster.equals(that.cluster);
   }
 
   @Override

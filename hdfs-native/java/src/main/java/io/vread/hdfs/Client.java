@@ -103,9 +103,13 @@ final class Client {
   private final class Chores implements Runnable {
     @Override
     public void run() {
-      cache.dropIdle();
-      Held.releaseLost();
-      shrinkIfIdle();
+      try {
+        cache.dropIdle();
+        Held.releaseLost();
+        shrinkIfIdle();
+      } catch (Throwable e) { // the executor would not run it again
+        LOG.debug("vread: {}: tidying up failed", settings.endpoint(), e);
+      }
     }
   }
 
@@ -139,8 +143,8 @@ final class Client {
     return contests;
   }
 
-  Race race(Contest contest, Duel duel, Duel.Block block) {
-    return new Race(contest, duel, block, clock);
+  Race race(Contest contest, Duel duel, BlockRead read) {
+    return new Race(contest, duel, this, read, clock);
   }
 
   /** The calls to the backend that are running. */
@@ -148,40 +152,44 @@ final class Client {
     return running;
   }
 
-  /**
-   * Opens a replica of at least visibleLength bytes, which the caller releases. Else says why not.
-   */
-  Opened open(BlockKey block, long visibleLength, Whereabouts where) {
-    String refusal = holdOff.reason(block);
+  /** Opens a replica of at least the visible length, which the caller releases. Else says why not. */
+  Opened open(BlockRead read) {
+    String refusal = holdOff.reason(read.block());
     if (refusal != null) {
       return Opened.refused(refusal);
     }
-    ReplicaCache.Key key = new ReplicaCache.Key(block, where.token());
+    ReplicaCache.Key key = new ReplicaCache.Key(read);
     Replica cached = cache.acquire(key);
     if (cached != null) {
-      if (cached.length() >= visibleLength) {
+      if (cached.length() >= read.visibleLength()) {
         return Opened.replica(cached);
       }
       cache.drop(key, cached);
       cached.release();
     }
-    Running.Call call = running.begin(block);
-    try {
-      return openAnew(block, visibleLength, where);
-    } finally {
-      call.end();
-    }
+    return openAnew(read);
   }
 
-  private Opened openAnew(BlockKey block, long visibleLength, Whereabouts where) {
-    Endpoint.Lease lease = endpoint.acquire();
-    if (lease.connection == null) {
-      return Opened.refused(lease.refusal);
-    }
+  /** True if {@link #open} would need no answer of the backend. */
+  boolean isOpen(BlockRead read) {
+    return cache.has(new ReplicaCache.Key(read));
+  }
+
+  /** As {@link #open}, but the backend is asked in any case. */
+  Opened openAnew(BlockRead read) {
+    Running.Call call = running.begin(read.block());
     try {
-      return openOn(lease.connection, block, visibleLength, where);
+      Endpoint.Lease lease = endpoint.acquire();
+      if (lease.connection == null) {
+        return Opened.refused(lease.refusal);
+      }
+      try {
+        return openOn(lease.connection, read);
+      } finally {
+        lease.connection.release();
+      }
     } finally {
-      lease.connection.release();
+      call.end();
     }
   }
 
@@ -189,20 +197,20 @@ final class Client {
    * After a read of {@code stale} failed with {@code errno}: returns another replica to go on with,
    * which the caller releases. Null: there is none.
    */
-  Replica reopen(BlockKey block, Replica stale, long visibleLength, Whereabouts where, int errno) {
+  Replica reopen(BlockRead read, Replica stale, int errno) {
     Connection failed = stale.connection();
     boolean retry = Errno.losesFile(errno);
     if (retry) {
-      cache.drop(new ReplicaCache.Key(block, where.token()), stale);
+      cache.drop(new ReplicaCache.Key(read), stale);
     }
     if (Errno.losesConnection(errno)) {
       endpoint.failed(failed, errno);
       retry = true; // on a newer connection, if there is one by now
     }
-    return retry ? reopenOnCurrent(block, visibleLength, where) : null;
+    return retry ? reopenOnCurrent(read) : null;
   }
 
-  /** A reader of the block is about to throw: {@link #open} refuses the block for a while. */
+  /** A reader of the block has failed: {@link #open} refuses the block for a while. */
   void readFailed(BlockKey block, int errno) {
     holdOff.readFailed(block, Errno.name(errno));
     statistics.readFailed(Errno.name(errno));
@@ -211,21 +219,26 @@ final class Client {
     }
   }
 
+  /** {@link #open} refuses the block for a while. */
+  void hold(BlockKey block, int errno) {
+    holdOff.readFailed(block, Errno.name(errno));
+  }
+
   /**
    * Opens the same replica again, with a cursor of its own. The caller releases it. Null: failed.
    */
-  Replica another(BlockKey block, Replica replica, long visibleLength, Whereabouts where) {
-    long length = replica.finalised() ? 0 : visibleLength;
-    return openAs(replica.connection(), block, length, where).replica;
+  Replica another(BlockRead read, Replica replica) {
+    long length = replica.finalised() ? 0 : read.visibleLength();
+    return openAs(replica.connection(), read, length).replica;
   }
 
-  private Replica reopenOnCurrent(BlockKey block, long visibleLength, Whereabouts where) {
+  private Replica reopenOnCurrent(BlockRead read) {
     Connection connection = endpoint.retainCurrent();
     if (connection == null) {
       return null;
     }
     try {
-      return openOn(connection, block, visibleLength, where).replica;
+      return openOn(connection, read).replica;
     } finally {
       connection.release();
     }
@@ -311,68 +324,54 @@ final class Client {
    * behind the visible length may be incomplete: it is opened up to the visible length, and not
    * cached.
    */
-  private Opened openOn(
-      Connection connection, BlockKey block, long visibleLength, Whereabouts where) {
-    Opened whole = openAs(connection, block, 0, where);
+  private Opened openOn(Connection connection, BlockRead read) {
+    Opened whole = openAs(connection, read, 0);
     if (whole.replica == null) {
       return whole;
     }
     if (whole.replica.finalised()) {
-      if (whole.replica.length() < visibleLength) {
+      if (whole.replica.length() < read.visibleLength()) {
         whole.replica.release();
-        return refused(block, Errno.ERANGE);
+        return refused(read.block(), Errno.ERANGE);
       }
-      cache.put(new ReplicaCache.Key(block, where.token()), whole.replica, where.expiry());
+      cache.put(new ReplicaCache.Key(read), whole.replica, read.expiry());
       return whole;
     }
     whole.replica.release();
-    return openAs(connection, block, visibleLength, where);
+    return openAs(connection, read, read.visibleLength());
   }
 
-  private Opened openAs(Connection connection, BlockKey block, long length, Whereabouts where) {
+  private Opened openAs(Connection connection, BlockRead read, long length) {
     if (!connection.usable()) {
       return Opened.refused(Errno.ENOTCONN); // it may hang; a reader waited already
     }
-    Protection protection = where.encryption().known();
-    long file = openAt(connection, block, length, where, protection);
-    if (file == Errno.EXDEV && where.lookUp(block)) {
-      file = openAt(connection, block, length, where, protection);
-    }
-    if (file >= 0
-        && protection != Protection.PRIVACY
-        && isRemote(file)
-        && where.encryption().required()) {
-      backend.close(file);
-      file = openAt(connection, block, length, where, Protection.PRIVACY);
+    long file = openAt(connection, read, length);
+    if (file == Errno.EMFILE && cache.dropUnused()) {
+      file = openAt(connection, read, length);
     }
     if (file >= 0) {
       connection.retain(); // cannot fail, because the caller holds a reference
       return Opened.replica(new Replica(connection, file));
     }
-    if (Errno.losesConnection((int) file)) {
-      endpoint.failed(connection, (int) file);
-      return Opened.refused((int) file);
+    int errno = (int) file;
+    if (errno == Errno.EINTR) { // says nothing about block and connection
+      return Opened.refused(errno);
     }
-    return refused(block, (int) file);
+    if (Errno.losesConnection(errno)) {
+      endpoint.failed(connection, errno);
+      return Opened.refused(errno);
+    }
+    return refused(read.block(), errno);
   }
 
-  private boolean isRemote(long file) {
-    return (backend.flags(file) & Backend.FLAG_REMOTE) != 0;
-  }
-
-  private long openAt(
-      Connection connection,
-      BlockKey block,
-      long length,
-      Whereabouts where,
-      Protection protection) {
-    byte[][] storages = where.storages();
-    long file =
-        backend.open(connection.pointer(), block, length, storages, where.token(), protection);
-    if (file == Errno.EMFILE && cache.dropUnused()) {
-      file = backend.open(connection.pointer(), block, length, storages, where.token(), protection);
-    }
-    return file;
+  private long openAt(Connection connection, BlockRead read, long length) {
+    return backend.open(
+        connection.pointer(),
+        read.block(),
+        length,
+        read.storages(),
+        read.token(),
+        read.protection());
   }
 
   private Opened refused(BlockKey block, int errno) {

@@ -3,7 +3,6 @@ package io.vread.hdfs;
 
 import io.vread.Clock;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -20,8 +19,8 @@ final class Contests {
   private static final int BLOCKS = 4096;
 
   private final Clock clock;
-  private final Map<String, Contest> places = bounded(PLACES);
-  private final Map<BlockKey, Contest> blocks = bounded(BLOCKS);
+  private final Map<String, Contest> places = BoundedMap.of(PLACES);
+  private final Map<BlockKey, Contest> blocks = BoundedMap.of(BLOCKS);
 
   Contests(Clock clock) {
     this.clock = clock;
@@ -55,16 +54,5 @@ final class Contests {
       places.put(place, contest);
     }
     return contest;
-  }
-
-  private static <K, V> Map<K, V> bounded(int capacity) {
-    return new LinkedHashMap<K, V>(16, 0.75f, true) {
-      private static final long serialVersionUID = 1L;
-
-      @Override
-      protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
-        return size() > capacity;
-      }
-    };
   }
 }

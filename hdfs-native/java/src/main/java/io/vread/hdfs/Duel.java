@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.DaemonThreads;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -24,9 +25,11 @@ import org.slf4j.LoggerFactory;
  * are busy. The median would hide that a way is slow in two reads of five.
  *
  * <p>The two ways read neighbouring ranges, not the same one: the first to read a range would warm
- * caches for the second. The ranges change from pair to pair. What a way does once per block is not
- * measured for the largest ranges: stock reads have begun when their time begins. These ranges are
- * larger than what a socket holds, so the bytes that have come by then do not decide.
+ * caches for the second. The ranges change from pair to pair. The time of a read begins before the
+ * block is opened, by the stock client in any case, by vRead if the reader had to open it, too. Only
+ * for the largest ranges, of which a block has several, the opening does not count: stock reads have
+ * begun when their time begins. These ranges are larger than what a socket holds, so the bytes that
+ * have come by then do not decide.
  */
 final class Duel {
   private static final Logger LOG = LoggerFactory.getLogger(Duel.class);
@@ -39,30 +42,12 @@ final class Duel {
   static final int FIRST_PAIRS = 2;
   static final int PAIRS = 6;
 
-  static final Duel OF_PROCESS = new Duel(new UserThreads("vread-duel", 1, 1), new SystemNanos());
+  static final Duel OF_PROCESS = new Duel(DaemonThreads.pool("vread-duel", 1, 1), new SystemNanos());
 
   private static final class SystemNanos implements LongSupplier {
     @Override
     public long getAsLong() {
       return System.nanoTime();
-    }
-  }
-
-  /** The block of a duel. isOwn: it is on this machine; another host is no alternative then. */
-  static final class Block {
-    private final Client client;
-    private final BlockKey key;
-    private final Whereabouts where;
-    private final StockReader.Opener stock;
-    private final boolean isOwn;
-
-    Block(
-        Client client, BlockKey key, Whereabouts where, StockReader.Opener stock, boolean isOwn) {
-      this.client = client;
-      this.key = key;
-      this.where = where;
-      this.stock = stock;
-      this.isOwn = isOwn;
     }
   }
 
@@ -75,31 +60,37 @@ final class Duel {
     this.nanos = nanos;
   }
 
-  /** Begins a duel, and tells the contest how it ended. */
-  void begin(Contest contest, Block block) {
+  /**
+   * Begins a duel, and tells the contest how it ended. opens: true if the reader had to open the
+   * replica, so that opening it counts for vRead, too.
+   */
+  void begin(Contest contest, Client client, BlockRead read, boolean opens) {
     try {
-      executor.execute(() -> hold(contest, block));
+      executor.execute(() -> hold(contest, client, read, opens));
     } catch (RuntimeException e) { // two duels are under way
       contest.notMeasured();
-      block.client.statistics().compared(false);
+      client.statistics().compared(false);
     }
   }
 
-  private void hold(Contest contest, Block block) {
+  private void hold(Contest contest, Client client, BlockRead read, boolean opens) {
     boolean measured = false;
     Replica replica = null;
     try {
-      replica = block.client.open(block.key, 0, block.where).replica;
-      if (replica != null && replica.finalised() && !(block.isOwn && replica.remote())) {
-        measured = measure(contest, block, replica);
+      replica = read.canOpenStock() ? client.open(read).replica : null;
+      // of a block on this machine another host is no alternative
+      if (replica != null
+          && replica.finalised()
+          && !(read.isOnThisMachine() && replica.remote())) {
+        measured = measure(contest, client, read, replica, opens);
       }
     } catch (IOException | RuntimeException e) {
-      LOG.debug("vread: {}: the ways to read it could not be compared", block.key, e);
+      LOG.debug("vread: {}: the ways to read it could not be compared", read, e);
     } finally {
       if (!measured) {
         contest.notMeasured();
       }
-      block.client.statistics().compared(measured);
+      client.statistics().compared(measured);
       if (replica != null) {
         replica.release();
       }
@@ -107,14 +98,18 @@ final class Duel {
   }
 
   /** False: the block is too short. */
-  private boolean measure(Contest contest, Block block, Replica replica) throws IOException {
-    long most = contest.urgent() ? Math.min(usualBytes(block), URGENT_BYTES) : usualBytes(block);
+  private boolean measure(
+      Contest contest, Client client, BlockRead read, Replica replica, boolean opens)
+      throws IOException {
+    long usual = usualBytes(client);
+    long most = contest.urgent() ? Math.min(usual, URGENT_BYTES) : usual;
     int count = (int) Math.min(most, replica.length() / 2);
     if (count == 0) {
       return false;
     }
-    try (StockReader reader = block.stock.open(replica.length())) {
-      Pairs pairs = new Pairs(replica, reader, count);
+    try (StockReader reader = read.openStock(replica.length())) {
+      Client opener = opens && count < MOST_BYTES ? client : null;
+      Pairs pairs = new Pairs(opener, read, replica, reader, count);
       pairs.read(0, FIRST_PAIRS);
       long vread = sum(pairs.vread);
       long stock = sum(pairs.stock);
@@ -123,7 +118,7 @@ final class Duel {
         vread = sum(pairs.vread) - longest(pairs.vread);
         stock = sum(pairs.stock) - longest(pairs.stock);
       }
-      LOG.debug("vread: {}: {} bytes: {} ns, by stock {} ns", block.key, count, vread, stock);
+      LOG.debug("vread: {}: {} bytes: {} ns, by stock {} ns", read, count, vread, stock);
       contest.measured(vread, stock);
     }
     return true;
@@ -133,12 +128,16 @@ final class Duel {
   private final class Pairs {
     final long[] vread = new long[PAIRS];
     final long[] stock = new long[PAIRS];
+    private final Client opener; // null: the replica is open
+    private final BlockRead read;
     private final Replica replica;
     private final StockReader reader;
     private final int count; // of bytes, in each read
     private final byte[] dst;
 
-    Pairs(Replica replica, StockReader reader, int count) {
+    Pairs(Client opener, BlockRead read, Replica replica, StockReader reader, int count) {
+      this.opener = opener;
+      this.read = read;
       this.replica = replica;
       this.reader = reader;
       this.count = count;
@@ -162,21 +161,41 @@ final class Duel {
 
     private long byVread(long position) throws IOException {
       long begin = nanos.getAsLong();
-      int length;
-      for (int done = 0; done < count; done += length) {
-        length = Math.min(count - done, dst.length);
-        int got = replica.pread(position + done, dst, 0, length);
-        if (got != length) {
-          throw new IOException("vread: " + got + " instead of " + length + " bytes");
+      if (opener == null) {
+        readAll(replica, position);
+      } else {
+        Client.Opened opened = opener.openAnew(read);
+        if (opened.replica == null) {
+          throw new IOException("vread: " + opened.refusal);
+        }
+        try {
+          readAll(opened.replica, position);
+        } finally {
+          opened.replica.release();
         }
       }
       return nanos.getAsLong() - begin;
     }
 
+    private void readAll(Replica from, long position) throws IOException {
+      int length;
+      for (int done = 0; done < count; done += length) {
+        length = Math.min(count - done, dst.length);
+        int got = from.pread(position + done, dst, 0, length);
+        if (got != length) {
+          throw new IOException("vread: " + got + " instead of " + length + " bytes");
+        }
+      }
+    }
+
     private long byStock(long position) throws IOException {
       reader.restart(position + count);
-      int begun = count == MOST_BYTES ? reader.read(position, dst, 0, BEGINNING_BYTES) : 0;
+      int begun = 0;
       long begin = nanos.getAsLong();
+      if (count == MOST_BYTES) { // a block has many ranges of this size, but is opened once
+        begun = reader.read(position, dst, 0, BEGINNING_BYTES);
+        begin = nanos.getAsLong();
+      }
       for (int done = begun; done < count; ) {
         int length = Math.min(count - done, dst.length);
         done += reader.read(position + done, dst, 0, length);
@@ -194,8 +213,8 @@ final class Duel {
   }
 
   /** As many bytes as a reader reads on average, within limits. */
-  private static long usualBytes(Block block) {
-    long average = block.client.statistics().bytesPerReader();
+  private static long usualBytes(Client client) {
+    long average = client.statistics().bytesPerReader();
     return average == 0 ? MOST_BYTES : Math.max(LEAST_BYTES, Math.min(average, MOST_BYTES));
   }
 }

@@ -26,15 +26,17 @@ final class Race {
 
   private final Contest contest;
   private final Duel duel;
-  private final Duel.Block block;
+  private final Client client;
+  private final BlockRead read;
   private final Clock clock;
   private long bytes; // of the window
   private long waitedMs;
 
-  Race(Contest contest, Duel duel, Duel.Block block, Clock clock) {
+  Race(Contest contest, Duel duel, Client client, BlockRead read, Clock clock) {
     this.contest = contest;
     this.duel = duel;
-    this.block = block;
+    this.client = client;
+    this.read = read;
     this.clock = clock;
   }
 
@@ -54,7 +56,7 @@ final class Race {
       bytes = 0;
       waitedMs = 0;
       if (slow && rest >= LEAST_REST && contest.suspected()) {
-        duel.begin(contest, block);
+        duel.begin(contest, client, read, false);
       }
     }
     return rest >= LEAST_REST && contest.way() == Contest.Way.STOCK;

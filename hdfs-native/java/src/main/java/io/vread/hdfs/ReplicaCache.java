@@ -11,24 +11,32 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * Open replicas by block and block token, so that a positional read needs no OPEN. {@link Client}
- * puts finalized replicas in. The cache holds one reference to each.
+ * Open replicas by block, storages and block token, so that a positional read needs no OPEN. {@link
+ * Client} puts finalized replicas in. The cache holds one reference to each.
  *
- * <p>Only a reader with the token that a replica was opened with gets it, and only until the token
- * ends: the backend judges the token of every other reader, with an OPEN.
+ * <p>Only a reader whose NameNode named the same storages gets a replica: another cluster may have
+ * other bytes under the same name. Only a reader with the token that a replica was opened with gets
+ * it, and only until the token ends: the backend judges the token of every other reader, with an
+ * OPEN. If the datanode's keys have changed since, the backend refuses reads of the replica with
+ * EAGAIN, and judges the token again when the replica is opened anew.
  *
  * <p>If there are too many, the least recently used replica is dropped. Unused replicas are dropped
  * after a while. A replica is dropped as soon as it or its connection proves stale.
  */
 final class ReplicaCache {
-  /** What a reader must have to get a replica from the cache. token: null if there is none. */
+  /**
+   * What a reader must have to get a replica from the cache: the same block of the same cluster, on
+   * the same storages, with the same token.
+   */
   static final class Key {
     private final BlockKey block;
-    private final byte[] token;
+    private final String storages;
+    private final byte[] token; // null: none
 
-    Key(BlockKey block, byte[] token) {
-      this.block = block;
-      this.token = token;
+    Key(BlockRead read) {
+      this.block = read.block();
+      this.storages = read.storagesName();
+      this.token = read.token();
     }
 
     @Override
@@ -37,7 +45,9 @@ final class ReplicaCache {
         return false;
       }
       Key that = (Key) other;
-      return block.equals(that.block) && Arrays.equals(token, that.token);
+      return block.equals(that.block)
+          && storages.equals(that.storages)
+          && Arrays.equals(token, that.token);
     }
 
     @Override
@@ -83,6 +93,12 @@ final class ReplicaCache {
     }
     entry.lastUsed = clock.now();
     return entry.replica;
+  }
+
+  /** True if {@link #acquire} would return a replica, unless it ends meanwhile. */
+  synchronized boolean has(Key key) {
+    Entry entry = entries.get(key);
+    return entry != null && entry.replica.connection().usable();
   }
 
   /**

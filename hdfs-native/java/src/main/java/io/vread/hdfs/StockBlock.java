@@ -4,79 +4,72 @@ package io.vread.hdfs;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.BlockReader;
 import org.apache.hadoop.hdfs.DFSClient;
-import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 import org.apache.hadoop.hdfs.client.impl.BlockReaderFactory;
+import org.apache.hadoop.hdfs.client.impl.DfsClientConf;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
-import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
-import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
-import org.apache.hadoop.hdfs.protocol.LocatedStripedBlock;
-import org.apache.hadoop.hdfs.util.StripedBlockUtil;
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Reads a block with the stock client's own block reader: by short-circuit or from the nearest
- * datanode. {@link VreadReplicaAccessor} goes on with it after a read of an internal block of an
- * erasure-coded file has failed. {@link Duel} measures it.
+ * Reads a block with the stock client's own block reader: by short-circuit or from a datanode, the
+ * nearest first. The application's own DFSClient makes the connections, as the user who made it. No
+ * NameNode is asked.
  *
- * <p>For a striped file the stock client makes no second reader for a block whose reader failed: it
- * counts the block as missing and decodes. If the backend goes away, the readers of all blocks fail
- * at once. More blocks are then missing than parity can replace, and a read fails that would have
- * succeeded without vRead. So a reader of such a block must not fail: it asks the NameNode where
- * the block is and goes on with the stock block reader.
+ * <p>If a datanode fails, the next one is tried. If all have failed, the exception is that of the
+ * last.
  */
 final class StockBlock implements StockReader {
   private final DFSClient client;
-  private final LocatedBlock block;
-  private final String file;
+  private final UserGroupInformation user;
   private final Configuration conf;
+  private final DfsClientConf clientConf;
+  private final String file;
+  private final LocatedBlock block;
   private long end;
 
+  private int place; // of the datanode in use, in the block's locations
   private BlockReader reader;
   private long readerPosition;
 
-  private StockBlock(
-      DFSClient client, LocatedBlock block, String file, Configuration conf, long end) {
+  /** conf, clientConf: without replica accessors. */
+  StockBlock(
+      DFSClient client,
+      UserGroupInformation user,
+      Configuration conf,
+      DfsClientConf clientConf,
+      String file,
+      LocatedBlock block,
+      long end) {
     this.client = client;
-    this.block = block;
-    this.file = file;
+    this.user = user;
     this.conf = conf;
+    this.clientConf = clientConf;
+    this.file = file;
+    this.block = block;
     this.end = end;
-  }
-
-  static StockReader open(Configuration conf, String file, BlockKey key, long end)
-      throws IOException {
-    Configuration stock = new Configuration(conf);
-    stock.unset(HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY);
-    IOException last = new EOFException(key + ": no NameNode of the configuration knows it");
-    for (URI nameNode : NameNodes.of(stock)) {
-      DFSClient client = new DFSClient(nameNode, stock);
-      try {
-        LocatedBlock block = locate(client, file, key);
-        if (block != null) {
-          StockBlock opened = new StockBlock(client, block, file, stock, end);
-          client = null; // the reader closes it
-          return opened;
-        }
-      } catch (IOException e) {
-        last = e;
-      } finally {
-        if (client != null) {
-          client.close();
-        }
-      }
-    }
-    throw last;
   }
 
   @Override
   public int read(long position, byte[] dst, int offset, int length) throws IOException {
+    while (true) {
+      try {
+        return readHere(position, dst, offset, length);
+      } catch (IOException e) {
+        stop();
+        place = (place + 1) % block.getLocations().length;
+        if (place == 0 || Thread.currentThread().isInterrupted()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private int readHere(long position, byte[] dst, int offset, int length) throws IOException {
     if (reader == null || position < readerPosition) {
       start(position);
     }
@@ -109,32 +102,29 @@ final class StockBlock implements StockReader {
 
   @Override
   public void close() throws IOException {
-    try {
-      stop();
-    } finally {
-      client.close();
-    }
+    stop();
   }
 
   private void stop() throws IOException {
-    if (reader != null) {
-      reader.close();
-      reader = null;
+    BlockReader old = reader;
+    reader = null;
+    if (old != null) {
+      old.close();
     }
   }
 
   private void start(long position) throws IOException {
     stop();
-    DatanodeInfo datanode = block.getLocations()[0]; // the nearest; an internal block has one
+    DatanodeInfo datanode = block.getLocations()[place];
     StorageType[] types = block.getStorageTypes();
-    String name = datanode.getXferAddr(client.getConf().isConnectToDnViaHostname());
+    String name = datanode.getXferAddr(clientConf.isConnectToDnViaHostname());
     InetSocketAddress address = NetUtils.createSocketAddr(name);
     reader =
-        new BlockReaderFactory(client.getConf())
+        new BlockReaderFactory(clientConf)
             .setInetSocketAddress(address)
             .setRemotePeerFactory(client)
             .setDatanodeInfo(datanode)
-            .setStorageType(types != null && types.length > 0 ? types[0] : null)
+            .setStorageType(types != null && types.length > place ? types[place] : null)
             .setFileName(file)
             .setBlock(block.getBlock())
             .setBlockToken(block.getBlockToken())
@@ -145,37 +135,9 @@ final class StockBlock implements StockReader {
             .setCachingStrategy(client.getDefaultReadCachingStrategy())
             .setAllowShortCircuitLocalReads(true)
             .setClientCacheContext(client.getClientContext())
-            .setUserGroupInformation(UserGroupInformation.getCurrentUser())
+            .setUserGroupInformation(user)
             .setConfiguration(conf)
             .build();
     readerPosition = position;
-  }
-
-  private static LocatedBlock locate(DFSClient client, String file, BlockKey key)
-      throws IOException {
-    LocatedBlocks blocks = client.getLocatedBlocks(file, 0, Long.MAX_VALUE);
-    if (blocks == null) {
-      return null;
-    }
-    ErasureCodingPolicy policy = blocks.getErasureCodingPolicy();
-    for (LocatedBlock block : blocks.getLocatedBlocks()) {
-      long index = key.id() - block.getBlock().getBlockId();
-      int units = policy == null ? 1 : policy.getNumDataUnits() + policy.getNumParityUnits();
-      if (index < 0 || index >= units || !key.isOfPool(block.getBlock().getBlockPoolId())) {
-        continue;
-      }
-      LocatedBlock found = policy == null ? block : internal(block, policy, (int) index);
-      return found != null && found.getLocations().length > 0 ? found : null;
-    }
-    return null;
-  }
-
-  private static LocatedBlock internal(
-      LocatedBlock group, ErasureCodingPolicy policy, int index) {
-    return StripedBlockUtil.parseStripedBlockGroup(
-        (LocatedStripedBlock) group,
-        policy.getCellSize(),
-        policy.getNumDataUnits(),
-        policy.getNumParityUnits())[index];
   }
 }

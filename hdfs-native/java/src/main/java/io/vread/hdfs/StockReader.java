@@ -4,12 +4,9 @@ package io.vread.hdfs;
 import java.io.Closeable;
 import java.io.IOException;
 
-/**
- * Reads a block as the stock client does. {@link VreadReplicaAccessor} goes on with it when a read
- * of a striped file has failed, and {@link Duel} measures it. One thread at a time.
- */
+/** Reads a block as the stock client does. One thread at a time. */
 interface StockReader extends Closeable {
-  /** Opens the reader when it is needed, to read up to position end of the block. */
+  /** Opens a reader when it is needed, to read up to position end of the block. */
   interface Opener {
     StockReader open(long end) throws IOException;
   }

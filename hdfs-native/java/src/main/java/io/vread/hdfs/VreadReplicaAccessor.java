@@ -3,22 +3,33 @@ package io.vread.hdfs;
 
 import io.vread.Errno;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads one block for the stock client. {@link VreadReplicaAccessorBuilder} makes one per block.
  *
- * <p><b>How a read fails.</b> The stock client (DFSInputStream, the same in Hadoop 3.3.6, 3.4.3 and
- * 3.5.0) uses readers in two ways, and does not tell the builder which:
+ * <p><b>How a read fails.</b> It does not, as far as the stock client sees: the reader goes on with
+ * the stock client's own reader of the block ({@link StockBlock}). So the stock client blames no
+ * datanode for a failure of vRead, and does not log one. So does a reader for which vRead was
+ * measured to be slower. The block is put on hold ({@link HoldOff}), so that the next build()
+ * returns null.
+ *
+ * <p>If there is no such reader, because no location of the block is known, or if it fails, too, the
+ * stock client must make a new reader for the same datanode. The stock client (DFSInputStream) uses
+ * readers in two ways, and does not tell the builder which:
  *
  * <ul>
  *   <li>stateful reads, readBuffer(): after the first IOException other than a ChecksumException,
  *       the client builds a new reader for the same datanode at the same position, and blames
- *       nobody. A second IOException marks the datanode dead.
+ *       nobody, but Hadoop 3.5.0 logs a warning that names the datanode. A second IOException marks
+ *       the datanode dead.
  *   <li>positional reads, actualGetFromOneDataNode(): after an InvalidEncryptionKeyException the
  *       client forgets the key of its next connections, builds a new reader for the block it has
  *       and starts the range over, once. After an InvalidBlockTokenException it does nearly the
@@ -29,19 +40,18 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  *
  * <p>Positional reads come through read(long, ByteBuffer) only, stateful reads through both
  * methods. So read(long, byte[], int, int) throws a plain IOException, and read(long, ByteBuffer)
- * an InvalidEncryptionKeyException, which is right in both ways. Before either is thrown the block
- * is put on hold ({@link HoldOff}), so that the next build() returns null and the stock client goes
- * on by TCP. A ChecksumException is never thrown: the stock client would report the replica
- * corrupt.
+ * an InvalidEncryptionKeyException, which is right in both ways. A ChecksumException is never
+ * thrown: the stock client would report the replica corrupt that it has chosen, not the one that
+ * was read. Readers of striped files pass on the exceptions of their stock reader: such a block has
+ * one replica, and the stock client counts a failed reader as a missing block.
+ *
+ * <p>If the thread is interrupted, a read throws an InterruptedIOException, as a stock read does,
+ * and leaves the thread's flag alone.
  *
  * <p>A RuntimeException passes through the stock client to the application, and no datanode is
  * blamed. So it is thrown only for a mistake of the application, where a stock reader throws the
  * same: the array is too small for the range (DFSInputStream lets a negative offset pass), or the
  * buffer is read-only.
- *
- * <p>Readers of striped files are an exception: the stock client counts a failed reader as a
- * missing block. So they go on with a stock reader of their own ({@link StockBlock}) and pass on
- * its exceptions.
  *
  * <p><b>Kinds of reads.</b> The shape of a read shows its kind. A positional read asks for
  * everything up to the visible length at once, because the client makes the end of the request the
@@ -60,6 +70,8 @@ import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyExceptio
  * the replica.
  */
 final class VreadReplicaAccessor extends ReplicaAccessor {
+  private static final Logger LOG = LoggerFactory.getLogger(VreadReplicaAccessor.class);
+
   /** Reads of at least so many bytes go straight to the caller's memory. */
   private static final int DIRECT_BYTES = 32 << 10;
 
@@ -73,15 +85,14 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private static final int SLOWER = Integer.MIN_VALUE + 2;
 
   private final Client client;
+  private final BlockRead read;
   private final BlockKey block;
   private final long visibleLength;
-  private final Whereabouts where;
   private final Held held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
   private volatile Distance distance;
 
-  private final StockReader.Opener stockOpener;
   private StockReader stock; // not null: the block is no longer read by vRead
   private byte[] stockPiece;
 
@@ -96,25 +107,14 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private int nextFill = FIRST_BUFFER;
   private long received; // bytes, from the backend
 
-  /**
-   * Takes over a reference to replica. stockOpener: opens what to go on with after a failure; null:
-   * the reader may fail. race: null: vRead reads the whole block however slow it is.
-   */
-  VreadReplicaAccessor(
-      Client client,
-      BlockKey block,
-      long visibleLength,
-      Whereabouts where,
-      Replica replica,
-      StockReader.Opener stockOpener,
-      Race race) {
+  /** Takes over a reference to replica. race: null: vRead reads the whole block however slow. */
+  VreadReplicaAccessor(Client client, BlockRead read, Replica replica, Race race) {
     this.client = client;
-    this.block = block;
-    this.visibleLength = visibleLength;
-    this.where = where;
+    this.read = read;
+    this.block = read.block();
+    this.visibleLength = read.visibleLength();
     this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
     this.held = new Held(this, replica);
-    this.stockOpener = stockOpener;
     this.race = race;
   }
 
@@ -126,7 +126,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
     int result = read(position, new Target.OfArray(dst, offset, length));
     if (failed(result)) {
-      throw new IOException(complaint(position, result));
+      throw result == Errno.EINTR
+          ? interrupted(position)
+          : new IOException(complaint(position, result));
     }
     return result == END ? -1 : result;
   }
@@ -138,7 +140,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
     int result = read(position, new Target.OfBuffer(dst));
     if (failed(result)) {
-      throw new InvalidEncryptionKeyException(complaint(position, result));
+      throw result == Errno.EINTR
+          ? interrupted(position)
+          : new InvalidEncryptionKeyException(complaint(position, result));
     }
     return result == END ? -1 : result;
   }
@@ -171,6 +175,10 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
 
   private static boolean failed(int result) {
     return result < 0 && result != END;
+  }
+
+  private IOException interrupted(long position) {
+    return new InterruptedIOException("vread: " + block + " at " + position + ": interrupted");
   }
 
   private String complaint(long position, int errno) {
@@ -225,11 +233,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
         if (done > 0) {
           client.read(done);
         }
-        if (done > 0 || stockOpener == null) {
+        if (done > 0 || done == Errno.EINTR || !goOnByStock()) {
           return done;
         }
-        stock = stockOpener.open(visibleLength);
-        held.release();
       }
       return readStock(position, count, target);
     } finally {
@@ -275,7 +281,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       } else if (done > 0) {
         break;
       } else {
-        client.readFailed(block, step);
+        if (step != Errno.EINTR) {
+          client.readFailed(block, step);
+        }
         return step;
       }
     }
@@ -287,6 +295,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     int buffered = takeBuffered(position, count, target);
     if (buffered > 0) {
       return buffered;
+    }
+    if (Thread.currentThread().isInterrupted()) {
+      return Errno.EINTR;
     }
     Running.Call call = client.running().begin(block);
     try {
@@ -324,7 +335,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (replica != null && (!replica.connection().retired() || replica == stayed)) {
       return 0;
     }
-    Client.Opened opened = client.open(block, visibleLength, where);
+    Client.Opened opened = client.open(read);
     if (opened.replica != null) {
       held.replace(opened.replica);
       return 0;
@@ -338,7 +349,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (held.replica() == null) {
       return false; // it was just tried
     }
-    Replica fresh = client.reopen(block, held.replica(), visibleLength, where, errno);
+    Replica fresh = client.reopen(read, held.replica(), errno);
     if (fresh == null) {
       return false;
     }
@@ -357,7 +368,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (held.takeCursor()) {
       return true;
     }
-    Replica another = client.another(block, held.replica(), visibleLength, where);
+    Replica another = client.another(read, held.replica());
     if (another == null) {
       noCursor = true; // do not try again with every read
       return false;
@@ -406,13 +417,36 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return result == 0 ? Errno.EIO : result;
   }
 
-  // ---- striped files, after a failure -----------------------------------------------------------
+  // ---- after a failure, or when vRead is slower ---------------------------------------------------
+
+  private boolean goOnByStock() {
+    if (!read.canOpenStock()) {
+      return false;
+    }
+    try {
+      stock = read.openStock(visibleLength);
+    } catch (IOException e) {
+      return false; // the stock client makes one
+    }
+    held.release();
+    return true;
+  }
 
   private int readStock(long position, int count, Target target) throws IOException {
     if (stockPiece == null) {
       stockPiece = new byte[LARGEST_BUFFER];
     }
-    int done = stock.read(position, stockPiece, 0, Math.min(count, stockPiece.length));
+    int done;
+    try {
+      done = stock.read(position, stockPiece, 0, Math.min(count, stockPiece.length));
+    } catch (IOException e) {
+      if (block.striped() || Thread.currentThread().isInterrupted()) {
+        throw e;
+      }
+      LOG.debug("vread: {}: its datanodes fail, too", read, e);
+      client.hold(block, Errno.EIO);
+      return Errno.EIO;
+    }
     target.put(stockPiece, 0, done);
     distance = new Distance(stock.isShortCircuit(), stock.networkDistance());
     return done;

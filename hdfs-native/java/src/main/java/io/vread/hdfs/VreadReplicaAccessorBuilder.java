@@ -3,11 +3,13 @@ package io.vread.hdfs;
 
 import io.vread.NativeLibrary;
 import io.vread.Settings;
+import java.io.File;
 import java.io.IOException;
-import java.util.function.Function;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.ReplicaAccessorBuilder;
+import org.apache.hadoop.net.unix.DomainSocket;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,20 +21,22 @@ import org.slf4j.LoggerFactory;
  * <p>If vRead cannot read the block, for whatever reason, build() counts the reason and returns
  * null. It never throws: the stock client would log a stack trace for each block.
  *
- * <p>Only pool, id and generation stamp name the block; the backend finds it among the storages
- * that this device may read. If tokens are on, the storage ids of the block token are passed along.
- * Otherwise none are, unless the backend asks for them because the block may be on another host:
- * they cost a call to the NameNode per file ({@link Whereabouts}).
+ * <p>A block is read only from the storages that the file's own NameNode named for it. They come
+ * from the block token or from what the stock client was told ({@link FileSystemContext}). Without
+ * them the stock client reads the block ({@code no-locations}). Nobody is asked while a reader
+ * waits.
  *
  * <p>A short program pays for all that its first block starts and loads. So nothing on the way to
  * the first byte is a lambda, which costs a new JVM more than a class with a name. Nor are classes
  * loaded that only later blocks need (StartTest).
  *
  * <p>Builders are loaded through the thread's context class loader. A thread that has none, as when
- * C code made the FileSystem (libhdfs), loads no builder; see {@link NativeThreadFileSystem}.
+ * C code made the FileSystem (libhdfs), loads no builder; see {@link VreadFileSystem}.
  */
 public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   private static final Logger LOG = LoggerFactory.getLogger(VreadReplicaAccessorBuilder.class);
+
+  private static final AtomicBoolean TOLD = new AtomicBoolean(); // how to get locations
 
   private String file;
   private String pool;
@@ -42,6 +46,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   private byte[] token;
   private boolean allowShortCircuit;
   private Configuration configuration;
+  private String clientName;
 
   @Override
   public ReplicaAccessorBuilder setFileName(String name) {
@@ -70,6 +75,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
 
   @Override
   public ReplicaAccessorBuilder setClientName(String name) {
+    clientName = name;
     return this;
   }
 
@@ -111,44 +117,64 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
   }
 
-  private ReplicaAccessor build(Settings settings) {
+  private ReplicaAccessor build(Settings settings) throws IOException {
     NativeLibrary library = NativeLibrary.load(settings.libraryPath());
     if (!library.usable()) {
       return refuse(library.reason());
     }
+    if (Thread.currentThread().isInterrupted()) {
+      return refuse("interrupted");
+    }
+    FileSystemContext context = FileSystemContext.of(configuration, clientName);
     String socket = settings.shortCircuitSocket();
-    OwnReplicas own =
-        !socket.isEmpty() && OwnReplicas.possible(socket) ? OwnReplicas.OF_PROCESS : null;
-    return build(settings, Client.of(settings, library), own, Duel.OF_PROCESS);
+    boolean shortCircuit = allowShortCircuit && isThere(socket);
+    return build(settings, context, Client.of(settings, library), shortCircuit, Duel.OF_PROCESS);
   }
 
   /**
-   * Returns a reader, or null after counting the reason. own: null if the stock client cannot read
-   * by short-circuit. Tests pass objects of their own.
+   * Returns a reader, or null after counting the reason. shortCircuit: the stock client reads blocks
+   * of this machine by short-circuit. Tests pass objects of their own.
    */
-  ReplicaAccessor build(Settings settings, Client client, OwnReplicas own, Duel duel) {
+  ReplicaAccessor build(
+      Settings settings,
+      FileSystemContext context,
+      Client client,
+      boolean shortCircuit,
+      Duel duel) {
     Statistics statistics = client.statistics();
-    BlockKey block = new BlockKey(pool, blockId, generationStamp);
+    BlockKey block = new BlockKey(context.cluster(), pool, blockId, generationStamp);
     if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
       return refuse(statistics, block, "hedge");
     }
-    OfFile stock = new OfFile(configuration, file, block);
-    Whereabouts where = whereabouts(settings, stock);
-    boolean isOwn = own != null && allowShortCircuit && own.has(configuration, file, block);
+    context.keepServerDefaults();
+    BlockLocation location = context.locate(file, block);
+    BlockRead read =
+        new BlockRead(
+            context,
+            block,
+            visibleLength,
+            token,
+            location,
+            context.stock(configuration, file, location),
+            settings.protection());
+    if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {
+      tellOnce(context);
+      return refuse(statistics, block, "no-locations");
+    }
+    boolean isOwn = shortCircuit && read.isOnThisMachine();
     String stockWay = isOwn ? "short-circuit" : "slower";
     Contest contest = settings.compete() ? contest(client, block, isOwn) : null;
-    Duel.Block compared = new Duel.Block(client, block, where, stock, isOwn);
-    if (contest == null ? isOwn : stockWins(contest, compared, duel)) {
+    if (contest == null ? isOwn : stockWins(contest, client, read, duel)) {
       return refuse(statistics, block, stockWay);
     }
-    Client.Opened opened = client.open(block, visibleLength, where);
+    Client.Opened opened = client.open(read);
     if (opened.replica == null) {
       return refuse(statistics, block, opened.refusal);
     }
     boolean remote = opened.replica.remote();
     if (settings.compete() && contest == null) {
-      contest = client.contests().of(block, remote, where.storages());
-      if (stockWins(contest, compared, duel)) {
+      contest = client.contests().of(block, remote, read.storages());
+      if (stockWins(contest, client, read, duel)) {
         opened.replica.release();
         return refuse(statistics, block, stockWay);
       }
@@ -158,14 +184,8 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse(statistics, block, stockWay);
     }
     statistics.opened();
-    return new VreadReplicaAccessor(
-        client,
-        block,
-        visibleLength,
-        where,
-        opened.replica,
-        mayFail(block) ? null : stock,
-        contest == null ? null : client.race(contest, duel, compared));
+    Race race = contest == null ? null : client.race(contest, duel, read);
+    return new VreadReplicaAccessor(client, read, opened.replica, race);
   }
 
   private static Contest contest(Client client, BlockKey block, boolean isOwn) {
@@ -173,45 +193,29 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   }
 
   /** True if the stock client reads the block. Begins a duel if one is due. */
-  private static boolean stockWins(Contest contest, Duel.Block block, Duel duel) {
+  private static boolean stockWins(Contest contest, Client client, BlockRead read, Duel duel) {
     if (contest.nextBlock()) {
-      duel.begin(contest, block);
+      duel.begin(contest, client, read, !client.isOpen(read));
     }
     return contest.way() == Contest.Way.STOCK;
   }
 
-  private Whereabouts whereabouts(Settings settings, OfFile ofFile) {
-    return new Whereabouts(
-        token, ofFile, Encryption.OF_PROCESS.of(configuration, pool, settings.protection()));
+  /** True if a datanode of this machine may give its files to this process. */
+  private static boolean isThere(String socketPath) {
+    if (socketPath.isEmpty() || DomainSocket.getLoadingFailureReason() != null) {
+      return false;
+    }
+    File socket = new File(socketPath);
+    // Of a path with a port in it only the folder is known.
+    return (socketPath.contains("_PORT") ? socket.getParentFile() : socket).exists();
   }
 
-  /** What the NameNode knows about a block of a file, asked for when it is needed. */
-  private static final class OfFile implements Function<BlockKey, byte[][]>, StockReader.Opener {
-    private final Configuration conf;
-    private final String file;
-    private final BlockKey block;
-
-    OfFile(Configuration conf, String file, BlockKey block) {
-      this.conf = conf;
-      this.file = file;
-      this.block = block;
+  private static void tellOnce(FileSystemContext context) {
+    if (!context.observed() && TOLD.compareAndSet(false, true)) {
+      LOG.warn(
+          "vread: it is not known where blocks are, so they are read by TCP; set fs.hdfs.impl to {}",
+          VreadFileSystem.class.getName());
     }
-
-    /** The storages of a block. */
-    @Override
-    public byte[][] apply(BlockKey wanted) {
-      return FileStorages.OF_PROCESS.of(conf, file, wanted);
-    }
-
-    @Override
-    public StockReader open(long end) throws IOException {
-      return StockBlock.open(conf, file, block, end);
-    }
-  }
-
-  /** False for an internal block of an erasure-coded file, see {@link StockBlock}. */
-  private static boolean mayFail(BlockKey block) {
-    return !block.striped();
   }
 
   private static ReplicaAccessor refuse(Statistics statistics, BlockKey block, String reason) {

@@ -17,6 +17,7 @@ import io.vread.FakeClock;
 import io.vread.Protection;
 import io.vread.Settings;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
 import java.util.Arrays;
@@ -30,9 +31,7 @@ import org.junit.Test;
 /** Readers over the fake backend: what the stock client relies on. */
 public class AccessorTest {
   private static final int LENGTH = 1_000_003;
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
-
-  private static final Whereabouts UNKNOWN = Whereabouts.of(null);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
   private final FakeClock clock = new FakeClock();
   private final FakeDaemon daemon = new FakeDaemon(clock);
@@ -48,14 +47,14 @@ public class AccessorTest {
   }
 
   private VreadReplicaAccessor reader(long visibleLength) {
-    Client.Opened opened = client.open(BLOCK, visibleLength, UNKNOWN);
+    Client.Opened opened = client.open(Reads.of(BLOCK, visibleLength));
     assertNotNull(opened.refusal, opened.replica);
     return new VreadReplicaAccessor(
-        client, BLOCK, visibleLength, UNKNOWN, opened.replica, null, null);
+        client, Reads.of(BLOCK, visibleLength), opened.replica, null);
   }
 
   private String refusal() {
-    return client.open(BLOCK, LENGTH, UNKNOWN).refusal;
+    return client.open(Reads.of(BLOCK, LENGTH)).refusal;
   }
 
   private byte[] content(int from, int to) {
@@ -340,9 +339,9 @@ public class AccessorTest {
     int calls = backend.reads + backend.preads + backend.opens;
     failure(two, new byte[10]);
     assertEquals("ETIME", refusal());
-    BlockKey other = new BlockKey("BP-1", 2, 1);
+    BlockKey other = new BlockKey("nn", "BP-1", 2, 1);
     backend.blocks.put(other, block);
-    assertEquals("backoff", client.open(other, 10, UNKNOWN).refusal);
+    assertEquals("backoff", client.open(Reads.of(other, 10)).refusal);
     assertEquals(calls, backend.reads + backend.preads + backend.opens);
     daemon.goOn();
     one.close();
@@ -358,7 +357,7 @@ public class AccessorTest {
       clock.pass(10_000);
     }
     backend.openErrno = 0;
-    assertEquals("ERANGE", client.open(BLOCK, LENGTH + 1, UNKNOWN).refusal);
+    assertEquals("ERANGE", client.open(Reads.of(BLOCK, LENGTH + 1)).refusal);
     backend.openErrno = Errno.ENOTCONN;
     clock.pass(10_000);
     assertEquals("ENOTCONN", refusal());
@@ -399,124 +398,45 @@ public class AccessorTest {
   }
 
   @Test
-  public void tokensArePassedOn() {
+  public void tokenAndStoragesArePassedOn() {
     byte[] token = {5, 1, 2, 3, 4, 5, 0, 0, 0};
-    client.open(BLOCK, LENGTH, Whereabouts.of(token)).replica.release();
+    BlockRead read = Reads.of(BLOCK, LENGTH, token, null);
+    Client.Opened opened = client.open(read);
     assertSame(token, backend.lastToken);
-    assertEquals(0, backend.lastStorages.length);
-  }
-
-  /**
-   * Storages must be looked up only when the backend asks for them, and not again for the next
-   * opening of the replica.
-   */
-  @Test
-  public void storagesAreLookedUpWhenTheyAreWanted() {
-    byte[][] storages = {{'D', 'S'}};
-    int[] lookups = {0};
-    Whereabouts where =
-        new Whereabouts(
-            null,
-            block -> {
-              lookups[0]++;
-              return storages;
-            },
-            Encryption.OfPool.NOT_NEEDED);
-    client.open(BLOCK, LENGTH, where).replica.release();
-    assertEquals(0, lookups[0]);
-    backend.elsewhere.add(BLOCK);
-    daemon.pass(60_000); // the cache lets go
-    Client.Opened opened = client.open(BLOCK, LENGTH, where);
-    assertSame(storages, backend.lastStorages);
-    assertEquals(1, lookups[0]);
-    Replica second = client.another(BLOCK, opened.replica, LENGTH, where);
-    assertEquals(1, lookups[0]);
-    second.release();
+    assertSame(read.storages(), backend.lastStorages);
+    client.another(read, opened.replica).release();
+    assertSame(read.storages(), backend.lastStorages);
     opened.replica.release();
   }
 
-  /** Made-up answers of {@link Encryption}, and how often it was asked. */
-  private static final class Answers implements Encryption.OfPool {
-    Protection configured = Protection.AUTHENTICATION;
-    boolean known;
-    boolean required;
-    int asked;
-
-    @Override
-    public Protection known() {
-      return known ? Protection.PRIVACY : configured;
-    }
-
-    @Override
-    public boolean required() {
-      asked++;
-      known = required;
-      return required;
-    }
-  }
-
-  private Client.Opened open(Encryption.OfPool encryption) {
-    return client.open(BLOCK, LENGTH, new Whereabouts(null, block -> new byte[0][], encryption));
-  }
-
-  /** Bytes of this host leave no host: nobody must be asked. */
+  /** A cloned cluster has other bytes under the same name: what is open must not be shared. */
   @Test
-  public void localBlocksNeedNoEncryption() {
-    Answers answers = new Answers();
-    answers.required = true;
-    open(answers).replica.release();
-    assertEquals(Protection.AUTHENTICATION, backend.lastProtection);
-    assertEquals(0, answers.asked);
-  }
-
-  /** The replica that was opened without encryption must be closed before a byte is read. */
-  @Test
-  public void aBlockOfAnotherHostIsOpenedAgainIfTheClusterEncrypts() {
-    Answers answers = new Answers();
-    answers.required = true;
-    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
-    open(answers).replica.release();
-    assertEquals(Protection.PRIVACY, backend.lastProtection);
-    assertEquals(2, backend.opens);
-    assertEquals(1, backend.openFiles());
-    assertEquals(0, backend.reads + backend.preads);
-    daemon.pass(60_000); // the cache lets go
-    open(answers).replica.release();
-    assertEquals(Protection.PRIVACY, backend.lastProtection);
-    assertEquals("the next is opened right at once", 3, backend.opens);
-    assertEquals(1, answers.asked);
-  }
-
-  @Test
-  public void aBlockOfAnotherHostIsOpenedOnceIfTheClusterDoesNotEncrypt() {
-    Answers answers = new Answers();
-    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
-    open(answers).replica.release();
-    assertEquals(Protection.AUTHENTICATION, backend.lastProtection);
+  public void openReplicasAreSharedOnlyWithinACluster() {
+    client.open(Reads.of(BLOCK, LENGTH)).replica.release();
+    client.open(Reads.of(BLOCK, LENGTH)).replica.release();
     assertEquals(1, backend.opens);
-    assertEquals(1, answers.asked);
+    BlockKey clone = new BlockKey("clone", BLOCK.pool(), BLOCK.id(), BLOCK.generationStamp());
+    backend.blocks.put(clone, block);
+    client.open(Reads.of(clone, LENGTH)).replica.release();
+    assertEquals(2, backend.opens);
+    BlockRead moved =
+        new BlockRead(
+            Reads.context(clock),
+            BLOCK,
+            LENGTH,
+            null,
+            Reads.location(BLOCK, Reads.ELSEWHERE, "DS-2"),
+            null,
+            Protection.AUTHENTICATION);
+    client.open(moved).replica.release();
+    assertEquals("another storage", 3, backend.opens);
   }
 
-  /** What the own configuration wants is asked for at once, also if the cluster encrypts. */
+  /** Without the NameNode's word on encryption, bytes of other hosts must come encrypted. */
   @Test
-  public void aMacIsAskedForAtOnce() {
-    Answers answers = new Answers();
-    answers.configured = Protection.INTEGRITY;
-    open(answers).replica.release();
-    assertEquals(Protection.INTEGRITY, backend.lastProtection);
-    daemon.pass(60_000); // the cache lets go
-    answers.required = true;
-    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
-    open(answers).replica.release();
+  public void whatIsNotKnownIsEncrypted() {
+    client.open(Reads.of(BLOCK, LENGTH)).replica.release();
     assertEquals(Protection.PRIVACY, backend.lastProtection);
-  }
-
-  @Test
-  public void storagesThatCannotBeLookedUp() {
-    backend.elsewhere.add(BLOCK);
-    assertEquals("EXDEV", client.open(BLOCK, LENGTH, UNKNOWN).refusal);
-    assertEquals("EXDEV", client.open(BLOCK, LENGTH, UNKNOWN).refusal);
-    assertEquals(1, backend.opens); // it is on hold
   }
 
   @Test
@@ -524,12 +444,12 @@ public class AccessorTest {
     VreadReplicaAccessor local = reader(LENGTH);
     assertTrue(local.isLocal() && local.isShortCircuit() && local.getNetworkDistance() == 0);
     local.close();
-    BlockKey other = new BlockKey("BP-1", 2, 1);
+    BlockKey other = new BlockKey("nn", "BP-1", 2, 1);
     backend.blocks.put(other, new FakeBackend.Block(10));
     backend.blocks.get(other).flags |= Backend.FLAG_REMOTE;
     VreadReplicaAccessor remote =
         new VreadReplicaAccessor(
-            client, other, 10, UNKNOWN, client.open(other, 10, UNKNOWN).replica, null, null);
+            client, Reads.of(other, 10), client.open(Reads.of(other, 10)).replica, null);
     assertFalse(remote.isLocal() || remote.isShortCircuit());
     assertEquals(Integer.MAX_VALUE, remote.getNetworkDistance());
     remote.close();
@@ -569,12 +489,17 @@ public class AccessorTest {
     }
   }
 
+  private VreadReplicaAccessor readerWith(FakeStock stock, BlockKey key) {
+    backend.blocks.put(key, block);
+    BlockRead read = Reads.of(key, LENGTH, null, end -> stock);
+    return new VreadReplicaAccessor(client, read, client.open(read).replica, null);
+  }
+
+  /** The stock client must see no failure, for which it would blame a datanode or log one. */
   @Test
-  public void aReaderOfAStripedFileGoesOnByItself() throws IOException {
+  public void aReaderGoesOnByStock() throws IOException {
     FakeStock stock = new FakeStock();
-    Replica replica = client.open(BLOCK, LENGTH, UNKNOWN).replica;
-    VreadReplicaAccessor reader =
-        new VreadReplicaAccessor(client, BLOCK, LENGTH, null, replica, end -> stock, null);
+    VreadReplicaAccessor reader = readerWith(stock, BLOCK);
     byte[] dst = new byte[50_000];
     assertEquals(dst.length, reader.read(0, dst, 0, dst.length));
     assertTrue(reader.isShortCircuit());
@@ -588,11 +513,57 @@ public class AccessorTest {
     assertEquals(1, statistics.failures());
     assertEquals("no longer counted", dst.length, statistics.bytes());
     assertEquals(0, backend.openFiles());
-    stock.failure = new ChecksumException("as the stock client finds it", 7);
-    assertSame(stock.failure, failure(reader, ByteBuffer.allocate(5)));
-    assertTrue(stock.open);
     reader.close();
     assertFalse(stock.open);
+  }
+
+  /**
+   * The stock reader fails, too. The stock client has chosen a datanode, perhaps another one: it
+   * must make a reader of its own, and take no replica for corrupt that it has not read.
+   */
+  @Test
+  public void aReaderWhoseStockReaderFails() throws IOException {
+    FakeStock stock = new FakeStock();
+    stock.failure = new ChecksumException("of another replica, perhaps", 7);
+    VreadReplicaAccessor reader = readerWith(stock, BLOCK);
+    backend.readErrnos.add(Errno.EIO);
+    assertSame(
+        InvalidEncryptionKeyException.class, failure(reader, ByteBuffer.allocate(5)).getClass());
+    assertEquals("EIO", refusal());
+    assertSame(IOException.class, failure(reader, new byte[5]).getClass());
+    reader.close();
+    assertFalse(stock.open);
+  }
+
+  /** An internal block of a group has one replica: its failure is that of this replica. */
+  @Test
+  public void aReaderOfAStripedFilePassesFailuresOn() throws IOException {
+    FakeStock stock = new FakeStock();
+    stock.failure = new ChecksumException("as the stock client finds it", 7);
+    VreadReplicaAccessor reader = readerWith(stock, new BlockKey("nn", "BP-1", -16, 1001));
+    backend.readErrnos.add(Errno.EIO);
+    assertSame(stock.failure, failure(reader, ByteBuffer.allocate(5)));
+    reader.close();
+  }
+
+  /** As a stock reader: the flag stays, and nobody is blamed. */
+  @Test
+  public void anInterruptEndsARead() throws IOException {
+    FakeStock stock = new FakeStock();
+    VreadReplicaAccessor reader = readerWith(stock, BLOCK);
+    byte[] dst = new byte[100];
+    assertEquals(100, reader.read(60_000, dst, 0, 100));
+    Thread.currentThread().interrupt();
+    assertSame(InterruptedIOException.class, failure(reader, new byte[50_000]).getClass());
+    assertSame(
+        InterruptedIOException.class, failure(reader, ByteBuffer.allocate(50_000)).getClass());
+    assertTrue("the flag", Thread.interrupted());
+    backend.readErrnos.add(Errno.EINTR); // while it waited
+    assertSame(InterruptedIOException.class, failure(reader, new byte[50_000]).getClass());
+    assertEquals(0, statistics.failures());
+    assertNull(refusal());
+    assertEquals(50_000, reader.read(0, new byte[50_000], 0, 50_000));
+    reader.close();
   }
 
   @Test
@@ -609,7 +580,7 @@ public class AccessorTest {
   @Test
   public void closeDoesNotWaitForARunningRead() throws Exception {
     VreadReplicaAccessor reader = reader(LENGTH);
-    client.open(BLOCK, LENGTH, UNKNOWN).replica.release();
+    client.open(Reads.of(BLOCK, LENGTH)).replica.release();
     CountDownLatch inside = new CountDownLatch(1);
     CountDownLatch closed = new CountDownLatch(1);
     backend.duringRead =

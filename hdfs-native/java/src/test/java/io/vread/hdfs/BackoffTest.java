@@ -11,7 +11,7 @@ import org.junit.Test;
 
 /** The pauses of {@link Backoff} and {@link HoldOff}. */
 public class BackoffTest {
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 7, 1001);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 7, 1001);
 
   private final FakeClock clock = new FakeClock();
 
@@ -68,7 +68,7 @@ public class BackoffTest {
       assertTrue(i > 0 || held == 10);
     }
     assertEquals(1000, held);
-    assertNull(holdOff.reason(new BlockKey("BP-1", 7, 1002)));
+    assertNull(holdOff.reason(new BlockKey("nn", "BP-1", 7, 1002)));
   }
 
   @Test
@@ -90,9 +90,9 @@ public class BackoffTest {
   public void holdsABoundedNumberOfBlocks() {
     HoldOff holdOff = new HoldOff(clock, 1000, 30_000);
     for (int id = 0; id < 100_000; id++) {
-      holdOff.readFailed(new BlockKey("BP-1", id, 1), "EIO");
+      holdOff.readFailed(new BlockKey("nn", "BP-1", id, 1), "EIO");
     }
-    assertNull(holdOff.reason(new BlockKey("BP-1", 0, 1)));
-    assertEquals("EIO", holdOff.reason(new BlockKey("BP-1", 99_999, 1)));
+    assertNull(holdOff.reason(new BlockKey("nn", "BP-1", 0, 1)));
+    assertEquals("EIO", holdOff.reason(new BlockKey("nn", "BP-1", 99_999, 1)));
   }
 }

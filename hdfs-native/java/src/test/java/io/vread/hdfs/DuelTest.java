@@ -9,27 +9,26 @@ import static org.junit.Assert.assertTrue;
 
 import io.vread.Errno;
 import io.vread.FakeClock;
+import io.vread.Protection;
 import io.vread.Settings;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongSupplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.junit.Test;
 
 /** What a {@link Duel} measures, and what the builder does with the winner. */
 public class DuelTest {
   private static final int LENGTH = 1_000_000;
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
-  private static final Whereabouts UNKNOWN = Whereabouts.of(null);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
   private final FakeClock clock = new FakeClock();
   private final FakeBackend backend = new FakeBackend();
@@ -45,10 +44,11 @@ public class DuelTest {
   private LongSupplier stockTime = () -> stockNanos;
   private IOException stockFailure;
   private int openStock;
-  private int nameNodeAsked;
   private boolean openedStock; // and not read yet
   private final List<Long> stockEnds = new ArrayList<>();
   private final List<Long> stockReads = new ArrayList<>();
+  private boolean opens;
+  private final FileSystemContext context = Reads.context(clock);
   private Executor executor = Runnable::run;
   private final Duel duel = new Duel(task -> executor.execute(task), () -> nanos);
 
@@ -60,9 +60,7 @@ public class DuelTest {
   /** Reads all that is asked for at once. */
   private final class FakeStock implements StockReader {
     FakeStock() {
-      nanos += 1_000_000; // the NameNode's answer is not part of the way
       openStock++;
-      nameNodeAsked++;
     }
 
     @Override
@@ -98,13 +96,24 @@ public class DuelTest {
     }
   }
 
+  private BlockRead read(boolean isOwn) {
+    return new BlockRead(
+        context,
+        BLOCK,
+        0,
+        null,
+        Reads.location(BLOCK, isOwn ? Reads.HERE : Reads.ELSEWHERE, "DS-1"),
+        end -> new FakeStock(),
+        Protection.AUTHENTICATION);
+  }
+
   private void duel(boolean isOwn) {
     int blocks = 0;
     do {
       clock.pass(60_000);
       assertTrue(blocks++ < 10_000);
     } while (!contest.nextBlock());
-    duel.begin(contest, new Duel.Block(client, BLOCK, UNKNOWN, end -> new FakeStock(), isOwn));
+    duel.begin(contest, client, read(isOwn), opens);
     assertEquals("every reader is closed", 0, openStock);
   }
 
@@ -164,7 +173,6 @@ public class DuelTest {
     duel(false);
     assertEquals(Duel.FIRST_PAIRS + Duel.PAIRS, backend.preads);
     assertEquals(backend.preads, stockReads.size());
-    assertEquals("once for each duel", 2, nameNodeAsked);
   }
 
   /** Ranges of the average size, beside each other, at changing places. */
@@ -199,6 +207,20 @@ public class DuelTest {
       duel(false);
     }
     assertEquals(Contest.Way.STOCK, contest.way());
+  }
+
+  /** Small files: each reader opens a block of its own, so that opening counts. */
+  @Test
+  public void openingCountsIfReadersOpen() {
+    statistics.opened();
+    statistics.read(4096);
+    stockNanos = 5000;
+    backend.duringOpen = () -> nanos += 9000;
+    assertEquals("open already", Contest.Way.VREAD, winner());
+    opens = true;
+    assertEquals(Contest.Way.STOCK, winner());
+    opens = false;
+    assertEquals(1, backend.openFiles());
   }
 
   @Test
@@ -244,16 +266,24 @@ public class DuelTest {
 
   // ---- the builder ------------------------------------------------------------------------------
 
-  private ReplicaAccessor build(Configuration of, OwnReplicas own) {
+  private ReplicaAccessor build(Configuration of, String address, BlockKey block) {
+    LocatedBlocks answer = Reads.answer(Reads.located(block, address, "DS-1"));
+    context.learn(Reads.FILE, answer);
     VreadReplicaAccessorBuilder builder = new VreadReplicaAccessorBuilder();
     builder
-        .setFileName("/a")
-        .setBlock(BLOCK.id(), BLOCK.pool())
-        .setGenerationStamp(BLOCK.generationStamp())
+        .setFileName(Reads.FILE)
+        .setBlock(block.id(), block.pool())
+        .setGenerationStamp(block.generationStamp())
         .setVisibleLength(LENGTH)
         .setAllowShortCircuitReads(true)
         .setConfiguration(of);
-    return builder.build(Settings.of(of), client, own, duel);
+    ReplicaAccessor built = builder.build(Settings.of(of), context, client, true, duel);
+    assertEquals(1, answer.locatedBlockCount()); // is known as long as somebody has it
+    return built;
+  }
+
+  private ReplicaAccessor build(Configuration of) {
+    return build(of, Reads.ELSEWHERE, BLOCK);
   }
 
   private void lose(Contest of) {
@@ -270,17 +300,17 @@ public class DuelTest {
 
   @Test
   public void whatVreadIsSlowerAtIsLeftToTheStockClient() {
-    assertNotNull(build(conf, null));
+    assertNotNull(build(conf));
     lose(client.contests().known(BLOCK));
     int opens = backend.opens;
-    assertNull(build(conf, null));
+    assertNull(build(conf));
     assertEquals((Long) 1L, statistics.fallbackReasons().get("slower"));
     assertEquals(opens, backend.opens);
     Configuration off = new Configuration(false);
     off.set(Settings.COMPETE, "false");
-    assertNotNull("it does not compete", build(off, null));
+    assertNotNull("it does not compete", build(off));
     lose(client.contests().known(BLOCK));
-    assertNotNull(build(conf, null));
+    assertNotNull(build(conf));
   }
 
   /** Blocks of other hosts may be slower than by TCP while those of this host are faster. */
@@ -290,36 +320,40 @@ public class DuelTest {
     byte[][] one = {{'D'}};
     Contests contests = client.contests();
     Contest here = contests.of(BLOCK, false, none);
-    BlockKey two = new BlockKey("BP-1", 2, 1001);
+    BlockKey two = new BlockKey("nn", "BP-1", 2, 1001);
     assertEquals(here, contests.of(two, false, none));
     assertEquals(here, contests.known(two));
     lose(contests.of(two, true, none));
     assertEquals(Contest.Way.STOCK, contests.known(two).way());
     assertEquals(Contest.Way.VREAD, here.way());
     assertEquals(Contest.Way.VREAD, contests.of(two, true, one).way());
-    assertEquals(Contest.Way.VREAD, contests.of(new BlockKey("BP-2", 2, 1), true, none).way());
+    assertEquals(Contest.Way.VREAD, contests.of(new BlockKey("nn", "BP-2", 2, 1), true, none).way());
   }
 
   @Test
   public void aBlockOfThisMachineIsReadByVreadOnlyIfThatIsFasterAndNear() {
-    Map<Long, Boolean> known = Collections.singletonMap(BLOCK.id(), true);
-    OwnReplicas own = new OwnReplicas(clock, Runnable::run, (c, file, block) -> known);
-    assertNull(build(conf, own));
+    assertNull(build(conf, Reads.HERE, BLOCK));
     lose(client.contests().ofOwn(BLOCK));
-    assertNotNull(build(conf, own));
-    BlockKey far = new BlockKey("BP-1", BLOCK.id(), 1002);
+    assertNotNull(build(conf, Reads.HERE, BLOCK));
+    BlockKey far = new BlockKey("nn", "BP-1", BLOCK.id(), 1002);
     FakeBackend.Block remote = new FakeBackend.Block(LENGTH);
     remote.flags |= Backend.FLAG_REMOTE;
     backend.blocks.put(far, remote);
+    assertNull(build(conf, Reads.HERE, far));
+    assertEquals((Long) 2L, statistics.fallbackReasons().get("short-circuit"));
+  }
+
+  @Test
+  public void withoutLocationsTheStockClientReads() {
     VreadReplicaAccessorBuilder builder = new VreadReplicaAccessorBuilder();
     builder
-        .setFileName("/a")
-        .setBlock(far.id(), far.pool())
-        .setGenerationStamp(far.generationStamp())
+        .setFileName(Reads.FILE)
+        .setBlock(BLOCK.id(), BLOCK.pool())
+        .setGenerationStamp(BLOCK.generationStamp())
         .setVisibleLength(LENGTH)
-        .setAllowShortCircuitReads(true)
         .setConfiguration(conf);
-    assertNull(builder.build(Settings.of(conf), client, own, duel));
-    assertEquals((Long) 2L, statistics.fallbackReasons().get("short-circuit"));
+    assertNull(builder.build(Settings.of(conf), context, client, false, duel));
+    assertEquals((Long) 1L, statistics.fallbackReasons().get("no-locations"));
+    assertEquals(0, backend.opens);
   }
 }

@@ -8,10 +8,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -45,9 +43,6 @@ final class FakeBackend implements Backend {
   }
 
   final Map<BlockKey, Block> blocks = new HashMap<>();
-
-  /** Blocks that can be opened only with storage ids. */
-  final Set<BlockKey> elsewhere = new HashSet<>();
 
   private final Map<Long, File> files = new HashMap<>();
   private final Map<Long, Long> connections = new HashMap<>(); // with their shares of the pool
@@ -142,9 +137,6 @@ final class FakeBackend implements Backend {
     lastToken = token;
     lastProtection = protection;
     Block block = blocks.get(key);
-    if (elsewhere.contains(key) && storageIds.length == 0) {
-      return Errno.EXDEV;
-    }
     if (openErrno != 0 || block == null) {
       return openErrno != 0 ? openErrno : Errno.ENOENT;
     }

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.concurrent.CountDownLatch;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.Timeout;
@@ -28,7 +29,7 @@ import org.junit.rules.Timeout;
 public class HedgedReadTest {
   private static final int LENGTH = 100_000;
   private static final int THRESHOLD_MS = 400;
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
   @Rule public final Timeout hang = Timeout.seconds(Eventually.HANG_S);
 
@@ -38,6 +39,7 @@ public class HedgedReadTest {
   private final Client client =
       new Client(
           settings(new Configuration(false)), backend, new FakeDaemon(clock), clock, statistics);
+  private final FileSystemContext context = Reads.context(clock);
   private final Configuration hedged = new Configuration(false);
 
   private final CountDownLatch hangs = new CountDownLatch(1);
@@ -55,12 +57,17 @@ public class HedgedReadTest {
 
   private ReplicaAccessor build(Configuration conf, BlockKey block, long end) {
     VreadReplicaAccessorBuilder builder = new VreadReplicaAccessorBuilder();
+    LocatedBlocks answer = Reads.answer(Reads.located(block, Reads.ELSEWHERE, "DS-1"));
+    context.learn(Reads.FILE, answer);
     builder
+        .setFileName(Reads.FILE)
         .setBlock(block.id(), block.pool())
         .setGenerationStamp(block.generationStamp())
         .setVisibleLength(end)
         .setConfiguration(conf);
-    return builder.build(settings(conf), client, null, null);
+    ReplicaAccessor built = builder.build(settings(conf), context, client, false, null);
+    assertEquals(1, answer.locatedBlockCount()); // is known as long as somebody has it
+    return built;
   }
 
   private ReplicaAccessor build(Configuration conf) {
@@ -172,7 +179,7 @@ public class HedgedReadTest {
 
   @Test
   public void otherBlocksAreReadByVread() throws Exception {
-    BlockKey other = new BlockKey("BP-1", 2, 1001);
+    BlockKey other = new BlockKey("nn", "BP-1", 2, 1001);
     backend.blocks.put(other, new FakeBackend.Block(LENGTH));
     backend.duringRead = this::hang;
     FirstAttempt first = new FirstAttempt();

@@ -27,8 +27,7 @@ public class PoolShareTest {
   private static final long FULL = 4 << 20;
   private static final int PIECE = 64 << 10;
   private static final int LENGTH = 3 << 20;
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
-  private static final Whereabouts UNKNOWN = Whereabouts.of(null);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
   private final FakeClock clock = new FakeClock();
   private final FakeDaemon daemon = new FakeDaemon(clock);
@@ -113,10 +112,10 @@ public class PoolShareTest {
   }
 
   private static VreadReplicaAccessor reader(Client client, long visibleLength) {
-    Client.Opened opened = client.open(BLOCK, visibleLength, UNKNOWN);
+    Client.Opened opened = client.open(Reads.of(BLOCK, visibleLength));
     assertNotNull(opened.refusal, opened.replica);
     return new VreadReplicaAccessor(
-        client, BLOCK, visibleLength, UNKNOWN, opened.replica, null, null);
+        client, Reads.of(BLOCK, visibleLength), opened.replica, null);
   }
 
   /** Reads from..to in pieces and compares the bytes. */
@@ -298,7 +297,7 @@ public class PoolShareTest {
     } catch (IOException e) {
       assertTrue(e.getMessage(), e.getMessage().contains("ENOENT"));
     }
-    assertEquals("ENOENT", client.open(BLOCK, LENGTH, UNKNOWN).refusal);
+    assertEquals("ENOENT", client.open(Reads.of(BLOCK, LENGTH)).refusal);
     reader.close();
     hasOnly(SMALL);
   }

@@ -24,12 +24,16 @@ public class ReplicaCacheTest {
   }
 
   private static BlockKey key(long id) {
-    return new BlockKey("BP-1", id, 1);
+    return new BlockKey("nn", "BP-1", id, 1);
   }
 
   /** The key of a reader without a token. */
   private static ReplicaCache.Key open(long id) {
-    return new ReplicaCache.Key(key(id), null);
+    return open(id, null);
+  }
+
+  private static ReplicaCache.Key open(long id, byte[] token) {
+    return new ReplicaCache.Key(Reads.of(key(id), 10, token, null));
   }
 
   /** Opens and caches a replica, and releases the reader's reference. */
@@ -137,18 +141,18 @@ public class ReplicaCacheTest {
   public void aTokenIsNeededThatOpenedIt() {
     Replica replica = cached(1);
     byte[] token = {5, 1, 2};
-    cache.put(new ReplicaCache.Key(key(1), token), replica, Long.MAX_VALUE);
-    assertNull(cache.acquire(new ReplicaCache.Key(key(1), new byte[] {5, 1, 3})));
+    cache.put(open(1, token), replica, Long.MAX_VALUE);
+    assertNull(cache.acquire(open(1, new byte[] {5, 1, 3})));
     cache.drop(open(1), replica);
     assertNull(cache.acquire(open(1)));
-    assertSame(replica, cache.acquire(new ReplicaCache.Key(key(1), token.clone())));
+    assertSame(replica, cache.acquire(open(1, token.clone())));
     replica.release();
   }
 
   @Test
   public void nothingOutlivesItsToken() {
     Replica replica = cached(1);
-    ReplicaCache.Key key = new ReplicaCache.Key(key(1), new byte[] {5, 1, 2});
+    ReplicaCache.Key key = open(1, new byte[] {5, 1, 2});
     cache.put(key, replica, clock.sinceEpoch() + 10_000);
     clock.pass(10_000);
     assertSame(replica, cache.acquire(key));

@@ -9,6 +9,7 @@ import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.client.impl.DfsClientConf;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 
 /**
  * A program that reads one block through the plug-in, as its first read. {@link StartTest} runs it
@@ -20,7 +21,7 @@ final class StartProgram {
   /** Longer than any read on a busy machine. */
   private static final long HOUR_MS = 3_600_000;
 
-  private static final BlockKey BLOCK = new BlockKey("BP-1", 1, 1001);
+  private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
   private StartProgram() {}
 
@@ -40,7 +41,12 @@ final class StartProgram {
     backend.blocks.put(BLOCK, new FakeBackend.Block(LENGTH));
     Client client =
         new Client(settings, backend, process.daemon(), Clock.SYSTEM, process.statistics());
-    ReplicaAccessor reader = builder.build(settings, client, null, Duel.OF_PROCESS);
+    FileSystemContext context =
+        new FileSystemContext("nn", null, null, Clock.SYSTEM, NameNodeCalls.ofProcess());
+    LocatedBlocks answer = Reads.answer(Reads.located(BLOCK, Reads.ELSEWHERE, "DS-1"));
+    context.learn("/file", answer);
+    ReplicaAccessor reader = builder.build(settings, context, client, false, Duel.OF_PROCESS);
+    say("locations: " + answer.locatedBlockCount()); // they are known as long as somebody has them
     byte[] read = new byte[LENGTH];
     say("bytes: " + reader.read(0, read, 0, LENGTH));
     say("right: " + Arrays.equals(new FakeBackend.Block(LENGTH).content, read));

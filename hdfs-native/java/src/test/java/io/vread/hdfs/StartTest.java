@@ -106,7 +106,7 @@ public class StartTest {
   /** Nothing that only later blocks, other hosts or short-circuit reads need. */
   @Test
   public void noClassThatTheFirstReadDoesNotNeed() {
-    String late = "FileStorages|OwnReplicas|NameNodes|StockBlock|ClientMetrics";
+    String late = "StockFileSystems|StockBlock|ClientMetrics";
     assertEquals(
         Collections.emptyList(), loaded("io\\.vread\\.(hdfs\\.)?(" + late + ")[\\w$]* "));
   }
