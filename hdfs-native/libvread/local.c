@@ -387,7 +387,7 @@ static int map_link(struct local *l)
 	l->pool = map(l->link.pool, l->base.slice_bytes, PROT_READ | PROT_WRITE);
 	l->base.slice = map(l->link.pool, l->base.slice_bytes, PROT_READ);
 	if (!l->rings || !l->pool || !l->base.slice)
-		return -ENOMEM;
+		return -errno;
 	for (unsigned i = 0; i < queues; i++) {
 		struct queue *q = &l->queues[i];
 		struct vread_sring *sring = (void *)(l->rings + i * LOCAL_RING_BYTES);

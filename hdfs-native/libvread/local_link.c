@@ -61,6 +61,15 @@ static int open_socket(const char *path, uint64_t deadline)
 
 /* ---- hello and welcome -------------------------------------------------------- */
 
+/* The error of a failed send() or recvmsg().  A shortage of this host, such as ENOBUFS, keeps its
+ * number. */
+static int socket_error(void)
+{
+	if (errno == EPIPE || errno == ECONNRESET)
+		return -ENOTCONN;
+	return errno == EAGAIN ? -ETIME : -errno;
+}
+
 static int send_hello(const struct local_link *link, uint32_t pool_pages)
 {
 	struct vread_local_hello hello = {
@@ -71,8 +80,7 @@ static int send_hello(const struct local_link *link, uint32_t pool_pages)
 		.ring_page_order = LOCAL_RING_PAGE_ORDER,
 	};
 
-	return send(link->sock, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) ? 0
-										      : -ENOTCONN;
+	return send(link->sock, &hello, sizeof(hello), MSG_NOSIGNAL) < 0 ? socket_error() : 0;
 }
 
 /* Receives the welcome.  The caller must close *ret_count descriptors, also on failure. */
@@ -95,7 +103,7 @@ static int receive_welcome(const struct local_link *link, struct vread_local_wel
 	*ret_count = 0;
 	n = recvmsg(link->sock, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0)
-		return -ENOTCONN;
+		return socket_error();
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
 		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -108,8 +116,12 @@ static int receive_welcome(const struct local_link *link, struct vread_local_wel
 	}
 	if (n == 0)
 		return -ENOTCONN;
-	if (n != sizeof(*ret) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+	if (n != sizeof(*ret) || message.msg_flags & MSG_TRUNC)
 		return -EPROTO;
+	/* There was room in the message for all expected descriptors.  So if fewer came, this
+	 * process has no number left for the others, and the kernel has closed them. */
+	if (message.msg_flags & MSG_CTRUNC)
+		return *ret_count < expected_fds(link) ? -EMFILE : -EPROTO;
 	return 0;
 }
 

@@ -36,7 +36,7 @@ const char *vread_strerror(int error)
 	case EIO:
 		return "the disk image could not be read, or its file system is damaged";
 	case EMFILE:
-		return "too many open blocks";
+		return "too many open blocks, or this process has no descriptor left";
 	case ENODATA:
 		return "a hole or an unwritten extent where data should be";
 	case ENODEV:

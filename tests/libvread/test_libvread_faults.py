@@ -13,7 +13,10 @@ import os
 import select
 import signal
 import socket
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +26,7 @@ from tests.libvread.waits import Call, Watched
 from tests.support.waiting import eventually
 from tools.vreadd import Vreadd, VreaddError, stop_process
 
+REPOSITORY = Path(__file__).parents[2]
 TIMEOUT = vreadlib.TIMEOUT / 1000  # s
 
 
@@ -194,6 +198,52 @@ def full_backlog(endpoint):
 def test_stopped_backend_that_accepts_no_more(lib, mortal):
     with stopped(mortal), full_backlog(mortal.endpoint):
         expect_timeout(connect_call(lib, mortal, "unix_wait_for_peer"))
+
+
+# Connects with 0, 1, 2 ... free descriptors, in a process in which nothing else opens or closes
+# descriptors.  Prints the errno and how many descriptors were left open, for each number.
+SHORT_OF_DESCRIPTORS = """
+import os, resource, sys
+from tests.libvread import vreadlib
+lib = vreadlib.load(sys.argv[1])
+
+def is_open(number):
+    try:
+        return bool(os.fstat(number))
+    except OSError:
+        return False
+
+def used():
+    return sum(map(is_open, range(256)))
+
+while os.dup(0) < 32:  # no descriptor below that is free
+    pass
+before = used()
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+for free in range(64):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before + free, hard))
+    try:
+        connection = vreadlib.Connection(lib, sys.argv[2], queues=int(sys.argv[3]))
+    except OSError as error:
+        print(error.errno, used() - before)
+    else:
+        connection.ping()
+        print("connected", used() - before)
+        break
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # the end of the process needs some
+"""
+
+
+@pytest.mark.parametrize("queues", [1, 2, 8])
+def test_short_of_descriptors(lib, vreadd, queues):
+    """Whatever number of descriptors is free, a connection fails with EMFILE and leaves none open,
+    or it succeeds."""
+    command = [sys.executable, "-c", SHORT_OF_DESCRIPTORS]
+    command += [lib._name, vreadd.endpoint, str(queues)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    needed = 1 + 2 + 2 * queues + 1  # socket, pool and rings, two events a queue, the engine's
+    failures = [f"{errno.EMFILE} 0"] * needed
+    assert (done.stdout.splitlines(), done.stderr) == ([*failures, f"connected {needed}"], "")
 
 
 def test_nobody_listens(lib, mortal):
