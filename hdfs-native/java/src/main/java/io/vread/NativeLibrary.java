@@ -13,21 +13,25 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds and loads {@code libvread_jni.so}, once per class loader. VreadReplicaAccessorBuilder and
- * VreadFsDatasetFactory call load() before anything calls a native method.
+ * Finds and loads {@code libvread_jni.so}, once per class loader. Nothing may call a native method
+ * before load() has returned a usable library.
  *
  * <p>load() tries, in this order: the configured file or folder ({@code io.vread.library.path}),
  * the folders of {@code java.library.path}, and the copy inside the jar. The first file that loads
  * decides. If it has another version, the library is not used and no other file is tried, because
  * the JVM may already have bound methods to it.
  *
- * <p>The first call of load() decides on the configured path. The outcome is kept, so that a
- * failure is not repeated for every block. If no library can be used, one warning says why, and the
- * statistics show the reason.
+ * <p>A failure is either of the installation or of the moment. A failure of the installation is
+ * kept for the life of the process: a missing or corrupt file, a wrong version, native code that is
+ * refused. A failure of the moment is a shortage of descriptors, memory or temporary space, or an
+ * interrupt. After such a failure load() tries again, at first after a second and at most every 30
+ * seconds, so that not every block pays for an attempt. One warning says why no library can be
+ * used, and the statistics show the reason.
  *
  * <p>Java 24 and later can refuse all native code ({@code --illegal-native-access=deny}). The
  * warning then names the option that allows native code.
@@ -43,6 +47,9 @@ public final class NativeLibrary {
   /** The values of {@link #reason}: why the library cannot be used. */
   public static final String MISSING = "no-library";
 
+  /** The only failure of the moment. */
+  public static final String MISSING_NOW = "no-library-now";
+
   public static final String WRONG_VERSION = "wrong-version";
 
   public static final String NO_NATIVE_ACCESS = "no-native-access";
@@ -50,34 +57,67 @@ public final class NativeLibrary {
   private static final Logger LOG = LoggerFactory.getLogger(NativeLibrary.class);
   private static final String FILE = "libvread_jni.so";
 
+  private static final long FIRST_PAUSE_MS = 1000;
+  private static final long LONGEST_PAUSE_MS = 30_000;
+
+  /** What glibc's texts of EMFILE, ENFILE, ENOMEM and ENOSPC have in common with nothing else. */
+  private static final Pattern SHORTAGE =
+      Pattern.compile("Too many open files|Cannot allocate memory|No space left on device");
+
   /** Loads a file as {@link System#load} does. */
   interface Loader {
     void load(String file);
+
+    /** Of the file that was loaded. */
+    default int version() {
+      return NativeLibrary.version();
+    }
   }
 
-  /** Searches for the library at the first call of load() and keeps the outcome, also a failure. */
-  static final class Once {
+  /** Loads the library with the first call of load(), or later if an attempt failed for now. */
+  static final class Attempts {
     private final Loader loader;
-    private volatile NativeLibrary outcome;
+    private final Clock clock;
+    private long pauseMs = FIRST_PAUSE_MS;
+    private volatile long nextAttempt;
+    private volatile NativeLibrary outcome; // of the last attempt; null: there was none
 
-    Once(Loader loader) {
+    Attempts(Loader loader, Clock clock) {
       this.loader = loader;
+      this.clock = clock;
     }
 
     NativeLibrary load(String configuredPath) {
-      NativeLibrary result = outcome;
-      return result != null ? result : search(configuredPath);
+      NativeLibrary last = outcome;
+      return isDue(last) ? attempt(configuredPath) : last;
     }
 
-    private synchronized NativeLibrary search(String configuredPath) {
-      if (outcome == null) {
-        outcome = NativeLibrary.search(configuredPath, loader);
+    private boolean isDue(NativeLibrary last) {
+      return last == null || (last.mayLoadLater() && clock.now() >= nextAttempt);
+    }
+
+    private synchronized NativeLibrary attempt(String configuredPath) {
+      NativeLibrary last = outcome;
+      if (isDue(last)) { // else another thread made the attempt meanwhile
+        nextAttempt = clock.now() + pauseMs;
+        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        outcome = search(configuredPath, loader, last != null);
       }
       return outcome;
     }
   }
 
-  /** The loader of the process. */
+  /** Why no file could be loaded. */
+  private static final class Failures {
+    final List<String> texts = new ArrayList<>();
+    boolean ofTheMoment;
+
+    void add(String text, boolean momentary) {
+      texts.add(text);
+      ofTheMoment |= momentary;
+    }
+  }
+
   private static final class SystemLoader implements Loader {
     @Override
     public void load(String file) {
@@ -85,7 +125,7 @@ public final class NativeLibrary {
     }
   }
 
-  private static final Once OF_PROCESS = new Once(new SystemLoader());
+  private static final Attempts OF_PROCESS = new Attempts(new SystemLoader(), Clock.SYSTEM);
 
   private final String path;
   private final String reason;
@@ -95,13 +135,18 @@ public final class NativeLibrary {
     this.reason = reason;
   }
 
-  /** Loads the library, unless an earlier call tried. configuredPath may be null or empty. */
+  /** Loads the library, unless an earlier call has decided. configuredPath may be null or empty. */
   public static NativeLibrary load(String configuredPath) {
     return OF_PROCESS.load(configuredPath);
   }
 
   public boolean usable() {
     return reason == null;
+  }
+
+  /** True if the library cannot be used for now: a later call of load() tries again. */
+  public boolean mayLoadLater() {
+    return MISSING_NOW.equals(reason);
   }
 
   /** One of the reasons above, or null if the library can be used. */
@@ -116,16 +161,17 @@ public final class NativeLibrary {
 
   private static native int version();
 
-  private static NativeLibrary search(String configuredPath, Loader loader) {
-    List<String> complaints = new ArrayList<>();
+  /** again: an earlier attempt failed for the moment, and has warned. */
+  private static NativeLibrary search(String configuredPath, Loader loader, boolean again) {
+    Failures failures = new Failures();
     try {
       for (Path candidate : candidates(configuredPath)) {
-        if (Files.exists(candidate) && loads(loader, candidate, complaints)) {
-          return checked(candidate.toString());
+        if (Files.exists(candidate) && loads(loader, candidate, failures)) {
+          return checked(loader, candidate.toString(), again);
         }
       }
-      if (loadsFromJar(loader, complaints)) {
-        return checked("jar:" + resource());
+      if (loadsFromJar(loader, failures)) {
+        return checked(loader, "jar:" + resource(), again);
       }
     } catch (RuntimeException | LinkageError e) { // not the file's fault: others would fail too
       if (isRefusal(e)) {
@@ -135,14 +181,36 @@ public final class NativeLibrary {
             e.toString());
         return new NativeLibrary("", NO_NATIVE_ACCESS);
       }
-      complaints.add(e.toString());
+      failures.add(e.toString(), false);
+    } catch (VirtualMachineError e) { // e.g. no memory
+      failures.add(e.toString(), true);
     }
+    return failures.ofTheMoment ? failedForNow(failures, again) : failed(failures);
+  }
+
+  private static NativeLibrary failed(Failures failures) {
     LOG.warn(
         "vread: {} cannot be loaded, blocks are read by TCP; install it in a folder of "
             + "java.library.path or set io.vread.library.path: {}",
         FILE,
-        complaints);
+        failures.texts);
     return new NativeLibrary("", MISSING);
+  }
+
+  private static NativeLibrary failedForNow(Failures failures, boolean again) {
+    if (again) {
+      LOG.debug("vread: {} still cannot be loaded: {}", FILE, failures.texts);
+    } else {
+      LOG.warn(
+          "vread: {} cannot be loaded now, blocks are read by TCP; this process or host is short "
+              + "of descriptors, memory or space in java.io.tmpdir; next attempts every {} to {} "
+              + "s: {}",
+          FILE,
+          FIRST_PAUSE_MS / 1000,
+          LONGEST_PAUSE_MS / 1000,
+          failures.texts);
+    }
+    return new NativeLibrary("", MISSING_NOW);
   }
 
   /** True if Java refuses native code. Compares names, because Java 8 does not have the class. */
@@ -168,34 +236,51 @@ public final class NativeLibrary {
    * Loads the file. If another class loader of this JVM has loaded it already, the JVM refuses the
    * file, and a copy is loaded instead.
    */
-  private static boolean loads(Loader loader, Path file, List<String> complaints) {
+  private static boolean loads(Loader loader, Path file, Failures failures) {
     try {
       loader.load(file.toString());
       return true;
     } catch (UnsatisfiedLinkError e) {
       String message = String.valueOf(e.getMessage());
       if (!message.contains("already loaded in another classloader")) {
-        complaints.add(file + ": " + message);
+        failures.add(file + ": " + message, isShortage(message, file));
         return false;
       }
     }
     try (InputStream in = Files.newInputStream(file)) {
-      return loadsCopy(loader, in, file.toString(), complaints);
+      return loadsCopy(loader, in, file.toString(), failures);
     } catch (IOException e) {
-      complaints.add(file + ": " + e);
+      failures.add(file + ": " + e, Files.isReadable(file));
       return false;
     }
   }
 
-  private static boolean loadsFromJar(Loader loader, List<String> complaints) {
+  /**
+   * True if the message of the dynamic linker is about a shortage. It may be in the language of the
+   * user. So a file that may be read and cannot be opened counts as well.
+   */
+  private static boolean isShortage(String message, Path file) {
+    if (SHORTAGE.matcher(message).find()) {
+      return true;
+    }
+    try {
+      Files.newInputStream(file).close();
+      return false;
+    } catch (IOException e) {
+      return Files.isReadable(file);
+    }
+  }
+
+  private static boolean loadsFromJar(Loader loader, Failures failures) {
     try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
       if (in == null) {
-        complaints.add("the jar has no " + resource());
+        boolean unopened = NativeLibrary.class.getResource(resource()) != null;
+        failures.add((unopened ? "cannot open " : "the jar has no ") + resource(), unopened);
         return false;
       }
-      return loadsCopy(loader, in, "jar:" + resource(), complaints);
+      return loadsCopy(loader, in, "jar:" + resource(), failures);
     } catch (IOException e) {
-      complaints.add("jar:" + resource() + ": " + e);
+      failures.add("jar:" + resource() + ": " + e, true);
       return false;
     }
   }
@@ -205,18 +290,30 @@ public final class NativeLibrary {
    * behind, however the JVM ends.
    */
   private static boolean loadsCopy(
-      Loader loader, InputStream in, String what, List<String> complaints) throws IOException {
-    Path copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());
+      Loader loader, InputStream in, String what, Failures failures) throws IOException {
+    Path copy = null;
     try {
+      copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());
       Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
       loader.load(copy.toString());
       return true;
     } catch (UnsatisfiedLinkError e) {
-      complaints.add(what + " as " + copy + ": " + e.getMessage());
+      String message = String.valueOf(e.getMessage());
+      failures.add(what + " as " + copy + ": " + message, isShortage(message, copy));
+      return false;
+    } catch (IOException e) {
+      failures.add(what + ": " + e, mayWrite(Paths.get(System.getProperty("java.io.tmpdir"))));
       return false;
     } finally {
-      Files.deleteIfExists(copy);
+      if (copy != null) {
+        Files.deleteIfExists(copy);
+      }
     }
+  }
+
+  /** False also if the file system is mounted read-only. */
+  private static boolean mayWrite(Path folder) {
+    return Files.isDirectory(folder) && Files.isWritable(folder);
   }
 
   private static FileAttribute<?>[] ownerOnly() {
@@ -233,10 +330,10 @@ public final class NativeLibrary {
     return "/native/linux-" + ("amd64".equals(arch) ? "x86_64" : arch) + "/" + FILE;
   }
 
-  private static NativeLibrary checked(String path) {
+  private static NativeLibrary checked(Loader loader, String path, boolean again) {
     int version;
     try {
-      version = version();
+      version = loader.version();
     } catch (UnsatisfiedLinkError e) {
       version = 0;
     }
@@ -249,7 +346,11 @@ public final class NativeLibrary {
           VERSION);
       return new NativeLibrary(path, WRONG_VERSION);
     }
-    LOG.debug("vread: loaded {}", path);
+    if (again) {
+      LOG.info("vread: loaded {}", path);
+    } else {
+      LOG.debug("vread: loaded {}", path);
+    }
     return new NativeLibrary(path, null);
   }
 }

@@ -21,8 +21,8 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
 /**
- * A JVM that cannot load the library. Each test loads the library several times: only the first
- * time may try, and there must be one warning.
+ * A JVM that cannot load the library. A failure of the installation is kept, one of the moment is
+ * tried again, and either gives one warning.
  */
 public class NativeLibraryTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
@@ -30,6 +30,8 @@ public class NativeLibraryTest {
   private final StringWriter logged = new StringWriter();
   private final WriterAppender appender = new WriterAppender(new SimpleLayout(), logged);
   private final List<String> asked = new ArrayList<>();
+  private final FakeClock clock = new FakeClock();
+  private Throwable failure; // null: the file can be loaded
 
   @Before
   public void readTheLog() {
@@ -41,13 +43,27 @@ public class NativeLibraryTest {
     Logger.getLogger(NativeLibrary.class).removeAppender(appender);
   }
 
-  /** The library's file exists, and loading it throws {@code failure}. */
-  private NativeLibrary.Once failing(Throwable failure) {
-    return new NativeLibrary.Once(
-        file -> {
-          asked.add(file);
-          NativeLibraryTest.<RuntimeException>raise(failure);
-        });
+  /** Throws {@code failure}; else loads a library of the right version. */
+  private final class FakeLoader implements NativeLibrary.Loader {
+    @Override
+    public void load(String file) {
+      asked.add(file);
+      if (failure != null) {
+        NativeLibraryTest.<RuntimeException>raise(failure);
+      }
+    }
+
+    @Override
+    public int version() {
+      return NativeLibrary.VERSION;
+    }
+  }
+
+  private NativeLibrary.Attempts failing(Throwable with) {
+    asked.clear();
+    logged.getBuffer().setLength(0);
+    failure = with;
+    return new NativeLibrary.Attempts(new FakeLoader(), clock);
   }
 
   @SuppressWarnings("unchecked")
@@ -63,16 +79,38 @@ public class NativeLibraryTest {
     return file.toString();
   }
 
-  private void assertOneFailure(NativeLibrary.Once once, String reason) throws Exception {
-    NativeLibrary library = once.load(path());
+  private void assertWarnings(int expected) {
+    assertEquals(logged.toString(), expected, logged.toString().split("WARN", -1).length - 1);
+  }
+
+  private void assertOneFailure(NativeLibrary.Attempts attempts, String reason) throws Exception {
+    NativeLibrary library = attempts.load(path());
     assertFalse(library.usable());
     assertEquals(reason, library.reason());
     int tries = asked.size();
     for (int block = 0; block < 3; block++) {
-      assertSame(library, once.load(path()));
+      assertSame(library, attempts.load(path()));
+      clock.pass(3_600_000);
     }
+    assertFalse(library.mayLoadLater());
     assertEquals("asked again for the next block", tries, asked.size());
-    assertEquals(logged.toString(), 1, logged.toString().split("WARN", -1).length - 1);
+    assertWarnings(1);
+  }
+
+  /** The file is asked for at these times after the first, in seconds, and at no other. */
+  private void assertAttemptsAfter(NativeLibrary.Attempts attempts, int... seconds)
+      throws Exception {
+    int passed = 0;
+    for (int second : seconds) {
+      int tries = asked.size();
+      clock.pass(1000L * (second - passed) - 1);
+      assertEquals("no-library-now", attempts.load(path()).reason());
+      assertEquals("tried before " + second, tries, asked.size());
+      clock.pass(1);
+      assertEquals("no-library-now", attempts.load(path()).reason());
+      assertEquals("not tried after " + second, tries + 1, asked.size());
+      passed = second;
+    }
   }
 
   /**
@@ -105,5 +143,42 @@ public class NativeLibraryTest {
   public void aFileThatIsNoLibrary() throws Exception {
     assertOneFailure(failing(new UnsatisfiedLinkError("file too short")), "no-library");
     assertTrue(logged.toString(), logged.toString().contains(path() + ": file too short"));
+  }
+
+  @Test
+  public void aFailureOfTheMomentIsTriedAgain() throws Exception {
+    for (Throwable shortage :
+        new Throwable[] {
+          new UnsatisfiedLinkError("cannot open shared object file: Too many open files"),
+          new UnsatisfiedLinkError("failed to map segment: Cannot allocate memory"),
+          new OutOfMemoryError("unable to create native thread")
+        }) {
+      NativeLibrary.Attempts attempts = failing(shortage);
+      NativeLibrary first = attempts.load(path());
+      assertEquals("no-library-now", first.reason());
+      assertTrue(first.mayLoadLater());
+      assertFalse(first.usable());
+      assertAttemptsAfter(attempts, 1, 3, 7, 15, 31, 61, 91);
+      assertWarnings(1);
+      failure = null;
+      clock.pass(30_000);
+      assertTrue(attempts.load(path()).usable());
+      assertTrue(logged.toString(), logged.toString().contains("INFO - vread: loaded " + path()));
+    }
+  }
+
+  /** What becomes of a failure of the moment may be a failure of the installation. */
+  @Test
+  public void aFailureOfTheMomentMayBecomeOneOfTheInstallation() throws Exception {
+    NativeLibrary.Attempts attempts = failing(new OutOfMemoryError("for now"));
+    assertEquals("no-library-now", attempts.load(path()).reason());
+    failure = new UnsatisfiedLinkError("file too short");
+    clock.pass(1000);
+    assertEquals("no-library", attempts.load(path()).reason());
+    int tries = asked.size();
+    clock.pass(3_600_000);
+    assertEquals("no-library", attempts.load(path()).reason());
+    assertEquals(tries, asked.size());
+    assertWarnings(2);
   }
 }

@@ -43,7 +43,8 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
       LOG.warn("vread: blocks are not published: not supported on a datanode with RAM_DISK");
       return false;
     }
-    return NativeLibrary.load(settings.libraryPath()).usable(); // load() logs why not
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath()); // logs why it fails
+    return library.usable() || library.mayLoadLater();
   }
 
   /** A RAM disk does not work with the proxy, see PublishingDataset.refuseRamDisk(). */
@@ -64,7 +65,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     Publisher publisher =
         new Publisher(
             settings,
-            () -> NativePublisher.connect(settings),
+            () -> connect(settings),
             NativePublisher.DISK,
             new DatanodeKeys(datanode, stock),
             Clock.SYSTEM,
@@ -81,5 +82,13 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     bean.register();
     publisher.start();
     return dataset;
+  }
+
+  private static PublishChannel connect(PublisherSettings settings) throws IOException {
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath());
+    if (!library.usable()) {
+      throw new IOException(library.reason());
+    }
+    return NativePublisher.connect(settings);
   }
 }
