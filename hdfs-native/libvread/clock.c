@@ -3,14 +3,13 @@
  * Implements clock.h with the kernel's clock or a test's clock.
  *
  * With the kernel's clock, a wait is one system call.  With a test's clock, nobody wakes a waiting
- * thread when the test sets the clock forward.  So a wait is cut into slices of real time, and the
- * test's clock is read after each slice.
+ * thread when the test sets the clock forward.  So a wait is cut into brief ones of real time, and
+ * the test's clock is read after each.
  */
 #include "clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,7 +18,6 @@
 #include <unistd.h>
 
 #define NS_PER_S 1000000000ULL
-#define SLICE_NS (5 * VCLOCK_NS_PER_MS)
 
 static const uint64_t *test_ms; /* the test's clock; NULL: the kernel's clock counts */
 
@@ -74,11 +72,11 @@ uint32_t vclock_ms_left(uint64_t deadline)
 }
 
 /* How long the kernel may wait before the clock is read again. */
-static uint64_t slice_ns(uint64_t deadline)
+static uint64_t wait_ns(uint64_t deadline, bool brief)
 {
 	uint64_t left = ns_left(deadline);
 
-	return test_ms && left > SLICE_NS ? SLICE_NS : left;
+	return (test_ms || brief) && left > VCLOCK_BRIEF_NS ? VCLOCK_BRIEF_NS : left;
 }
 
 static struct timespec as_timespec(uint64_t ns)
@@ -86,24 +84,25 @@ static struct timespec as_timespec(uint64_t ns)
 	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
 }
 
-int vclock_poll(struct pollfd *fds, nfds_t count, uint64_t deadline)
+int vclock_poll(struct pollfd *fds, nfds_t count, uint64_t deadline, bool brief)
 {
 	int r;
 
 	do {
-		struct timespec limit = as_timespec(slice_ns(deadline));
+		struct timespec limit = as_timespec(wait_ns(deadline, brief));
 
 		r = ppoll(fds, count, &limit, NULL);
 		if (r < 0 && errno == EINTR)
 			r = 0;
-	} while (!r && ns_left(deadline));
+	} while (!r && !brief && ns_left(deadline));
 	return r;
 }
 
-void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline)
+void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline, bool brief)
 {
+	bool cut = test_ms || brief;
 	struct timespec until =
-		as_timespec(test_ms ? vclock_spinning() + slice_ns(deadline) : deadline);
+		as_timespec(cut ? vclock_spinning() + wait_ns(deadline, brief) : deadline);
 
 	pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &until);
 }
@@ -111,7 +110,7 @@ void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t dead
 int vclock_connect(int sock, const struct sockaddr *address, socklen_t length, uint64_t deadline)
 {
 	do {
-		uint64_t us = slice_ns(deadline) / 1000 + 1; /* 0 would mean no limit */
+		uint64_t us = wait_ns(deadline, false) / 1000 + 1; /* 0 would mean no limit */
 		struct timeval limit = {(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
 
 		if (setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)

@@ -16,10 +16,12 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #define VCLOCK_NS_PER_MS 1000000ULL
+#define VCLOCK_BRIEF_NS (10 * VCLOCK_NS_PER_MS) /* real time; the longest brief wait */
 
 uint64_t vclock_now(void);
 /* The deadline that is timeout_ms from now. */
@@ -27,15 +29,16 @@ uint64_t vclock_deadline(unsigned timeout_ms);
 /* Milliseconds until the deadline, rounded up.  0: the deadline has passed. */
 uint32_t vclock_ms_left(uint64_t deadline);
 
-/* As poll(), until the deadline. */
-int vclock_poll(struct pollfd *fds, nfds_t count, uint64_t deadline);
-/* Returns when the condition is signalled, at the deadline, or earlier without a reason. */
-void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline);
+/* As poll(), until the deadline.  brief: for at most VCLOCK_BRIEF_NS. */
+int vclock_poll(struct pollfd *fds, nfds_t count, uint64_t deadline, bool brief);
+/* Returns when the condition is signalled, at the deadline, or earlier without a reason.  brief: as
+ * for vclock_poll(). */
+void vclock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline, bool brief);
 /* As connect(), which waits while the listener's backlog is full.  Sets SO_SNDTIMEO.  0, -ETIME or
  * another negative errno. */
 int vclock_connect(int sock, const struct sockaddr *address, socklen_t length, uint64_t deadline);
 
-/* Nanoseconds of the real CLOCK_MONOTONIC, for spinning; a test cannot set it. */
+/* Nanoseconds of the real CLOCK_MONOTONIC, for spinning and brief waits; a test cannot set it. */
 uint64_t vclock_spinning(void);
 
 #endif

@@ -174,6 +174,8 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 		free(v);
 		return r;
 	}
+	v->engine.interrupted = o->interrupted;
+	v->engine.interrupted_opaque = o->interrupted_opaque;
 	set_sizes(v, o->readahead_bytes);
 	*ret = v;
 	return 0;

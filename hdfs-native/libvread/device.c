@@ -278,7 +278,8 @@ static bool device_arm(struct transport *t)
 	return d->num_refused || (poll(&fd, 1, 0) > 0 && fd.revents & POLLIN);
 }
 
-static void device_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline)
+static bool device_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline,
+			bool brief)
 {
 	struct device *d = device(t);
 	struct pollfd fds[] = {
@@ -287,11 +288,14 @@ static void device_wait(struct transport *t, int kick_fd, unsigned batch, uint64
 	};
 
 	(void)batch; /* the driver decides when it wakes this thread */
-	if (d->num_refused || vclock_poll(fds, 2, deadline) <= 0)
-		return;
+	if (d->num_refused)
+		return true;
+	if (vclock_poll(fds, 2, deadline, brief) <= 0)
+		return false;
 	/* The backend went away.  The driver is about to complete what was in flight. */
 	if (fds[0].revents & (POLLERR | POLLHUP) && !(fds[0].revents & POLLIN))
-		vclock_poll(&fds[1], 1, vclock_deadline(1));
+		vclock_poll(&fds[1], 1, vclock_deadline(1), false);
+	return true;
 }
 
 static int device_watch(struct transport *t, int epoll_fd)

@@ -275,16 +275,17 @@ static bool spin(struct engine *e, uint64_t began)
 	return false;
 }
 
-static void spin_or_sleep(struct engine *e, unsigned batch, uint64_t deadline)
+static void spin_or_sleep(struct engine *e, unsigned batch, uint64_t deadline, bool brief)
 {
 	uint64_t began = vclock_spinning();
 
-	if (!spin(e, began))
-		e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline);
-	vread_spin_waited(&e->spin, vclock_spinning() - began);
+	/* A brief wait in which nothing happens is only a part of a wait, and says nothing. */
+	if (spin(e, began) ||
+	    e->transport->ops->wait(e->transport, e->kick_fd, batch, deadline, brief))
+		vread_spin_waited(&e->spin, vclock_spinning() - began);
 }
 
-static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
+static void lead(struct engine *e, struct waiter *w, uint64_t deadline, bool brief)
 {
 	unsigned batch = w->batch ?: 1;
 
@@ -296,7 +297,7 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 	e->leader = w;
 	e->leader_batch = batch;
 	engine_unlock(e);
-	spin_or_sleep(e, batch, deadline);
+	spin_or_sleep(e, batch, deadline, brief);
 	engine_lock(e);
 	e->leader = NULL;
 	if (e->kicked)
@@ -305,19 +306,33 @@ static void lead(struct engine *e, struct waiter *w, uint64_t deadline)
 	reap(e);
 }
 
-static void follow(struct engine *e, struct waiter *w, uint64_t deadline)
+static void follow(struct engine *e, struct waiter *w, uint64_t deadline, bool brief)
 {
 	/* The leader is no longer alone.  Wake it, so that it waits for single completions. */
 	if (e->leader_batch > 1) {
 		e->leader_batch = 1;
 		kick_leader(e);
 	}
-	vclock_cond_wait(&w->cond, &e->lock, deadline);
+	vclock_cond_wait(&w->cond, &e->lock, deadline, brief);
 }
 
-/* patient: waits until the deadline even if the backend is silent. */
+/* Asks the caller whether this thread shall go on.  Releases the lock meanwhile, because a JVM may
+ * keep the thread until a garbage collection is over. */
+static bool ask_interrupted(struct engine *e, struct waiter *w)
+{
+	bool interrupted;
+
+	engine_unlock(e);
+	interrupted = e->interrupted(e->interrupted_opaque);
+	engine_lock(e);
+	w->asked_ns = vclock_spinning();
+	return interrupted;
+}
+
+/* patient: waits until the deadline even if the backend is silent or the thread interrupted. */
 static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool patient)
 {
+	const bool brief = e->interrupted && !patient;
 	int r = 0;
 
 	if (satisfied(e, w))
@@ -326,17 +341,19 @@ static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool 
 	if (satisfied(e, w))
 		return 0;
 	enter(e, w);
-	while (!satisfied(e, w)) {
+	if (brief)
+		w->asked_ns = vclock_spinning();
+	while (!r && !satisfied(e, w)) {
 		uint64_t end = patient ? deadline : give_up_at(e, deadline);
 
-		if (vclock_now() >= end) {
+		if (vclock_now() >= end)
 			r = -ETIME;
-			break;
-		}
-		if (e->leader)
-			follow(e, w, end);
+		else if (brief && vclock_spinning() - w->asked_ns >= VCLOCK_BRIEF_NS)
+			r = ask_interrupted(e, w) && !satisfied(e, w) ? -EINTR : 0;
+		else if (e->leader)
+			follow(e, w, end, brief);
 		else
-			lead(e, w, end);
+			lead(e, w, end, brief);
 	}
 	leave(e, w);
 	return r;

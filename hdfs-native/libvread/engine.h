@@ -12,6 +12,10 @@
  * If the backend answers nothing for patience_ms while an answer is awaited, it counts as hung.
  * All threads then give up, also a thread that began to wait a moment ago.
  *
+ * A caller can end the waits of its threads: a thread that waits longer than VCLOCK_BRIEF_NS asks
+ * `interrupted` now and then, without the lock, and gives up if the answer is yes.  A request that
+ * its thread gave up, for this or for a timeout, stays in flight.
+ *
  * A request lives in a slot:
  *
  *   FREE -> FLYING -> DONE -> FREE        (freed by engine_release)
@@ -58,6 +62,7 @@ struct waiter {
 	bool async;                    /* waits for any asynchronous completion; if false: */
 	uint64_t room_count;           /* waits until the engine's room_count differs */
 	unsigned batch;                /* best woken after this many completions; 0: 1 */
+	uint64_t asked_ns; /* real time at which the wait began or `interrupted` was last asked */
 };
 
 struct engine {
@@ -72,9 +77,11 @@ struct engine {
 	bool dead;             /* there is no backend, and none will come back */
 	uint64_t room_count;   /* counts freed slots */
 	unsigned in_flight;
-	unsigned awaited;       /* requests in flight that are not abandoned, plus calls */
-	uint64_t heard_ns;      /* time of the last answer, or when `awaited` last left 0 */
-	unsigned patience_ms;   /* after this silence all waiting threads give up */
+	unsigned awaited;     /* requests in flight that are not abandoned, plus calls */
+	uint64_t heard_ns;    /* time of the last answer, or when `awaited` last left 0 */
+	unsigned patience_ms; /* after this silence all waiting threads give up */
+	int (*interrupted)(void *opaque); /* of struct vread_options; set after engine_init() */
+	void *interrupted_opaque;
 	struct vread_spin spin; /* of leaders */
 	bool event_fd_used;
 	int async_event_fd; /* readable while the asynchronous queue is not empty; -1: none */
@@ -112,15 +119,15 @@ int engine_call(struct engine *e, struct op *op);
 int engine_take(struct engine *e, size_t bytes, struct request **ret);
 /* As engine_take(), for bytes that nobody waits for: takes room from idle readers only. */
 int engine_take_ahead(struct engine *e, size_t bytes, struct request **ret);
-/* As engine_take(), but waits for room instead of returning -EAGAIN.  -ETIME.  The caller must
- * hold no room itself, or two callers could wait for each other. */
+/* As engine_take(), but waits for room instead of returning -EAGAIN.  -ETIME, -EINTR.  The caller
+ * must hold no room itself, or two callers could wait for each other. */
 int engine_take_wait(struct engine *e, size_t bytes, uint64_t deadline, struct request **ret);
 /* Starts a taken request.  The caller has filled in r->op, except slot and slice range. */
 void engine_start(struct engine *e, struct request *r);
 /* Hands started requests to the backend. */
 void engine_flush(struct engine *e);
-/* Waits until the request is done: 0, with its result in r->op.  -ETIME: the request stays in
- * flight.  batch: how many of the caller's requests may complete before the caller is woken; fewer
+/* Waits until the request is done: 0, with its result in r->op.  -ETIME, -EINTR: the request stays
+ * in flight.  batch: how many of the caller's requests may complete before the caller is woken; fewer
  * wake-ups save events of the backend. */
 int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint64_t deadline);
 /* Gives a request back, in any state.  A request in flight is freed when it completes. */

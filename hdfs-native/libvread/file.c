@@ -79,7 +79,7 @@ int vread_ping(struct vread *v)
 
 	if (!r)
 		vread_close(f);
-	return r == -ETIME || r == -ENOTCONN || r == -ENOMEM ? r : 0;
+	return r == -ETIME || r == -EINTR || r == -ENOTCONN || r == -ENOMEM ? r : 0;
 }
 
 /* Releases the asynchronous reads of f that were not reaped: they point to f, which is freed. */

@@ -291,7 +291,8 @@ static bool peer_closed(struct local *l, short revents)
 				    (errno != EAGAIN && errno != EINTR));
 }
 
-static void local_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline)
+static bool local_wait(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline,
+		       bool brief)
 {
 	struct local *l = local(t);
 	const unsigned queues = l->link.num_queues;
@@ -302,8 +303,10 @@ static void local_wait(struct transport *t, int kick_fd, unsigned batch, uint64_
 
 	for (unsigned i = 0; i < queues; i++)
 		fds[2 + i] = (struct pollfd){.fd = l->link.response_event[i], .events = POLLIN};
-	if (ask_event(l, batch) || vclock_poll(fds, 2 + queues, deadline) <= 0)
-		return;
+	if (ask_event(l, batch))
+		return true;
+	if (vclock_poll(fds, 2 + queues, deadline, brief) <= 0)
+		return false;
 	if (peer_closed(l, fds[0].revents))
 		set_broken(l);
 	for (unsigned i = 0; i < queues; i++) {
@@ -312,6 +315,7 @@ static void local_wait(struct transport *t, int kick_fd, unsigned batch, uint64_
 		if (fds[2 + i].revents & (POLLERR | POLLNVAL))
 			set_broken(l);
 	}
+	return true;
 }
 
 static bool local_alive(struct transport *t)

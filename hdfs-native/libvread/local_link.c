@@ -194,7 +194,7 @@ static int handshake(struct local_link *link, uint32_t pool_pages, uint64_t dead
 	r = send_hello(link, pool_pages);
 	if (r)
 		return r;
-	r = vclock_poll(&answer, 1, deadline);
+	r = vclock_poll(&answer, 1, deadline, false);
 	if (r <= 0)
 		return r < 0 ? -errno : -ETIME;
 	r = receive_welcome(link, &welcome, fds, &count);

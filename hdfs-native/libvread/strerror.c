@@ -31,6 +31,8 @@ const char *vread_strerror(int error)
 		       "storages of its replicas";
 	case EILSEQ:
 		return "the block's .meta file is missing, truncated or malformed";
+	case EINTR:
+		return "the caller ended the wait for an answer";
 	case EINVAL:
 		return "malformed request";
 	case EIO:

@@ -82,10 +82,12 @@ struct transport_ops {
 	bool (*ready)(struct transport *t);
 	/* Asks for an event with the next completion.  True: a completion is already there. */
 	bool (*arm)(struct transport *t);
-	/* Sleeps until reap() may find `batch` completions, kick_fd is readable, or the deadline.
-	 * batch is at most the number in flight.  batch is only a hint that saves events: wait()
-	 * may return with fewer completions. */
-	void (*wait)(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline);
+	/* Sleeps until reap() may find `batch` completions, kick_fd is readable, or the deadline;
+	 * brief: for at most VCLOCK_BRIEF_NS (clock.h).  batch is at most the number in flight.
+	 * batch is only a hint that saves events: wait() may return with fewer completions.
+	 * False: nothing has happened in that time. */
+	bool (*wait)(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline,
+		     bool brief);
 	/* Overwrites a range of the slice with zeros.  NULL: the slice never holds data of OPEN,
 	 * PUBLISH and KEYS. */
 	void (*wipe)(struct transport *t, uint32_t slice_offset, uint32_t slice_length);

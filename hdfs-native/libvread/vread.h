@@ -21,11 +21,11 @@
  * Errors: functions return a negative errno; the variable errno has no meaning.  vreadif.h lists
  * the errors of the backend.  Each call on a connection or file can return -ENOTCONN: there is no
  * backend, the backend went away, or a parent process made the connection.  Each call that asks
- * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms) and -EIO (the image cannot
- * be read, or the answer made no sense).  The comments below name the other errors.  A call that
- * fails leaves its out parameters unchanged, except the results of vread_preadv().  A buffer to
- * read into may then hold verified bytes, after -EBADE also wrong ones.  Whenever a call fails,
- * the caller can read the block by other means.
+ * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms), -EINTR (`interrupted` of the
+ * options ended the wait) and -EIO (the image cannot be read, or the answer made no sense).  The
+ * comments below name the other errors.  A call that fails leaves its out parameters unchanged,
+ * except the results of vread_preadv().  A buffer to read into may then hold verified bytes, after
+ * -EBADE also wrong ones.  Whenever a call fails, the caller can read the block by other means.
  *
  * Threads: any function may be called on any thread at any time, with these exceptions.  A file
  * is closed once, when no call on it is running.  A connection is closed once, when no call on it
@@ -76,6 +76,14 @@ struct vread_options {
 	/* 1: bytes of this host are checked once more when they have arrived; see "Checks".
 	 * Default: 0, only bytes of other hosts (VREAD_REMOTE) are. */
 	unsigned check_local;
+	/* Lets the caller end a wait.  A thread that has waited for 10 ms calls it, and again every
+	 * 10 ms.  If it returns another value than 0, the call of that thread fails with -EINTR.
+	 * The function must not call this library, and must return soon.  It is not called by
+	 * vread_connect() and vread_reap(), nor while the driver of /dev/vread executes
+	 * vread_open(), vread_update(), vread_publish() or vread_publish_keys().  NULL: waits end
+	 * with an answer or the timeout. */
+	int (*interrupted)(void *opaque);
+	void *interrupted_opaque;
 };
 
 /* The block to open or to publish.  Ids are printable ASCII without space or '/'. */
@@ -124,7 +132,7 @@ void vread_disconnect(struct vread *v);
 /* 1: there is a backend.  0: there is none.  A connection over /dev/vread comes back by itself,
  * but not its open files.  A connection over a socket does not come back.  Does not wait. */
 int vread_connected(struct vread *v);
-/* Asks the backend for a sign of life: 0, -ETIME, -ENOTCONN or -ENOMEM. */
+/* Asks the backend for a sign of life: 0, -ETIME, -EINTR, -ENOTCONN or -ENOMEM. */
 int vread_ping(struct vread *v);
 
 /*

@@ -22,7 +22,7 @@ def runtime(name):
     return found.stdout.strip()
 
 
-@pytest.mark.parametrize("tests", ["api", "faults", "hostile", "queues"])
+@pytest.mark.parametrize("tests", ["api", "faults", "hostile", "interrupts", "queues"])
 def test_under_address_sanitizer(tests):
     env = os.environ | {
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",

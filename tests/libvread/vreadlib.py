@@ -8,6 +8,7 @@ import ctypes
 import os
 import tempfile
 from ctypes import (
+    CFUNCTYPE,
     POINTER,
     Structure,
     byref,
@@ -52,6 +53,8 @@ class Options(Structure):
         ("queues", c_uint),
         ("publisher", c_uint),
         ("check_local", c_uint),
+        ("interrupted", CFUNCTYPE(c_int, c_void_p)),
+        ("interrupted_opaque", c_void_p),
     ]
 
 
@@ -108,7 +111,7 @@ class Completion(Structure):
     ]
 
 
-Sink = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+Sink = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 FINALIZED, APPEND, TRUNCATE, DELETE = 1, 2, 3, 4
 
@@ -186,12 +189,17 @@ class Connection:
         readahead=0,
         queues=1,
         check_local=0,
+        interrupted=None,
     ):
+        """interrupted: a function without arguments, called on the threads that wait."""
         self.lib = lib
         self.pointer = c_void_p()
         options = Options(
             str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues, 0, check_local
         )
+        if interrupted:
+            options.interrupted = type(options.interrupted)(lambda _: interrupted())
+        self.options = options  # the library calls the function
         check(lib.vread_connect(byref(self.pointer), byref(options)))
 
     def close(self):

@@ -80,12 +80,13 @@ static void *wait_for_one(void *fake)
 	return NULL;
 }
 
-static void wait_asleep(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline)
+static bool wait_asleep(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline,
+			bool brief)
 {
 	struct fake *f = fake(t);
 	struct pollfd kick = {.fd = kick_fd, .events = POLLIN};
 
-	(void)deadline;
+	(void)deadline, (void)brief;
 	assert_true(f->waits < WAITS);
 	f->batch[f->waits] = batch;
 	f->kicked[f->waits] = poll(&kick, 1, 0) > 0;
@@ -95,6 +96,7 @@ static void wait_asleep(struct transport *t, int kick_fd, unsigned batch, uint64
 	} else {
 		f->answering = true;
 	}
+	return true;
 }
 
 static void destroy(struct transport *t, bool shared)

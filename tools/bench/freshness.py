@@ -134,6 +134,8 @@ class _Options(ctypes.Structure):
         ("queues", ctypes.c_uint),
         ("publisher", ctypes.c_uint),
         ("check_local", ctypes.c_uint),
+        ("interrupted", ctypes.c_void_p),
+        ("interrupted_opaque", ctypes.c_void_p),
     ]
 
 
