@@ -13,6 +13,7 @@
 
 #include "io_vread_hdfs_NativeBackend.h"
 #include "jni_block.h"
+#include "jni_interrupt.h"
 #include "vread.h"
 
 #define METHOD(type, name) JNIEXPORT type JNICALL Java_io_vread_hdfs_NativeBackend_##name
@@ -39,6 +40,7 @@ METHOD(jlong, connect)
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
 		.check_local = check_local ? 1 : 0,
+		.interrupted = jni_interrupted,
 	};
 	struct vread *v;
 	jsize length = endpoint ? (*env)->GetArrayLength(env, endpoint) : 0;

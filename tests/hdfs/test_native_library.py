@@ -3,13 +3,18 @@
 while the thread is interrupted."""
 
 import os
+import signal
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
 
+from tests.support.hdfs_dir import DataDirectory
 from tests.support.java_classes import compiled_java
 from tools.hdfs import DEFAULT_VERSION, hadoop_class_path
+from tools.images import make_datanode_image, write_layout
+from tools.vreadd import Vreadd
 
 pytestmark = pytest.mark.hadoop
 
@@ -46,3 +51,34 @@ def test_short_of_descriptors(class_path, tmp_path):
         "no-library-now",  # the next attempt is two seconds later
         f"true {LIBRARY}",
     ]
+
+
+CALLS = ("open", "read", "readDirect", "pread", "preadDirect")
+
+
+def test_interrupts(class_path, tmp_path):
+    """While vreadd is stopped, an interrupt ends each call that waits for it.  No call waits for
+    its timeout, which is a week."""
+    directory = DataDirectory(tmp_path / "data")
+    block = directory.add(1073741825, 3_000_001)
+    image = make_datanode_image([tmp_path / "data"], tmp_path / "dn.raw")
+    write_layout(image, tmp_path / "layout.json")
+    arguments = [block.pool, block.id, block.genstamp]
+    with Vreadd({"dn1": (image.path, tmp_path / "layout.json")}) as daemon:
+        command = ["java", "-cp", class_path, "io.vread.hdfs.InterruptedCalls", LIBRARY]
+        command += [daemon.endpoint, *arguments]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            list(map(str, command)), stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        ) as program:
+            assert program.stdout.readline() == "open\n", program.stderr.read()
+            daemon.suspend()
+            program.stdin.write("\n")
+            program.stdin.flush()
+            lines = [program.stdout.readline() for _ in range(2 * len(CALLS))]
+            os.kill(daemon.pid, signal.SIGCONT)
+            out, _ = program.communicate("\n")
+    assert lines == [
+        f"{call} {when}: EINTR true\n" for call in CALLS for when in ("before", "meanwhile")
+    ]
+    assert out == f"{zlib.crc32(block.content())}\n"

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread.hdfs;
+
+import io.vread.Errno;
+import io.vread.NativeLibrary;
+import io.vread.Protection;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.LongSupplier;
+import java.util.zip.CRC32;
+
+/**
+ * Interrupts each of the native calls that wait for the backend. Prints "open" when a block is open,
+ * and reads a line: the caller stops the backend meanwhile. Then each call must end although the
+ * backend answers nothing. Prints the results, reads another line, and reads the block.
+ */
+public final class InterruptedCalls {
+  private static final int NEVER_MS = 600_000_000;
+  private static final int PIECE = 64 << 10;
+
+  private InterruptedCalls() {}
+
+  /** arguments: the library, the endpoint, and pool, id and generation stamp of a block. */
+  public static void main(String[] arguments) throws Exception {
+    if (!NativeLibrary.load(arguments[0]).usable()) {
+      throw new IllegalStateException("no library");
+    }
+    Backend backend = NativeBackend.INSTANCE;
+    long connection = backend.connect(arguments[1], 8 << 20, NEVER_MS, 1, false);
+    BlockKey block =
+        new BlockKey(arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
+    LongSupplier open =
+        () -> backend.open(connection, block, 0, null, null, Protection.AUTHENTICATION);
+    long file = open.getAsLong();
+    System.out.println("open");
+    System.in.read();
+
+    byte[] array = new byte[PIECE];
+    ByteBuffer direct = ByteBuffer.allocateDirect(PIECE);
+    Map<String, LongSupplier> calls = new LinkedHashMap<>();
+    calls.put("open", open);
+    calls.put("read", () -> backend.read(file, 0, array, 0, PIECE));
+    calls.put("readDirect", () -> backend.readDirect(file, PIECE, direct, 0, PIECE));
+    calls.put("pread", () -> backend.pread(file, 0, array, 0, PIECE));
+    calls.put("preadDirect", () -> backend.preadDirect(file, 0, direct, 0, PIECE));
+    for (Map.Entry<String, LongSupplier> call : calls.entrySet()) {
+      System.out.println(call.getKey() + " before: " + interrupted(call.getValue(), true));
+      System.out.println(call.getKey() + " meanwhile: " + interrupted(call.getValue(), false));
+    }
+    System.in.read();
+
+    CRC32 sum = new CRC32();
+    for (long at = 0; at < backend.length(file); at += PIECE) {
+      sum.update(array, 0, backend.pread(file, at, array, 0, PIECE));
+    }
+    backend.close(file);
+    backend.disconnect(connection);
+    System.out.println(sum.getValue());
+  }
+
+  /** The result of a call whose thread is interrupted before it or in it, and the thread's flag. */
+  private static String interrupted(LongSupplier call, boolean before) throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    String[] result = new String[1];
+    Thread thread =
+        new Thread(
+            () -> {
+              if (before) {
+                Thread.currentThread().interrupt();
+              }
+              begun.countDown();
+              String name = Errno.name((int) call.getAsLong());
+              result[0] = name + " " + Thread.currentThread().isInterrupted();
+            });
+    thread.start();
+    begun.await();
+    if (!before) {
+      thread.interrupt();
+    }
+    thread.join();
+    return result[0];
+  }
+}
