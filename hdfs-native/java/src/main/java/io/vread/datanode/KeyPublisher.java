@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.BackgroundThread;
 import io.vread.Clock;
 import io.vread.Errno;
 import java.util.HashMap;
@@ -32,7 +33,7 @@ final class KeyPublisher {
   private final Link link;
   private final PublisherStatistics statistics;
   private final Clock clock;
-  private final Thread thread = new Thread(this::run, "vread-block-keys");
+  private final Thread thread = BackgroundThread.of(this::run, "vread-block-keys");
   private boolean closed; // guarded by the thread's monitor
   private final Map<String, BlockKeys> told = new HashMap<>(); // by storage and pool
   private long connection; // the connection that told is about
@@ -42,7 +43,6 @@ final class KeyPublisher {
     this.link = link;
     this.statistics = statistics;
     this.clock = clock;
-    thread.setDaemon(true);
   }
 
   void start() {
@@ -58,14 +58,16 @@ final class KeyPublisher {
   }
 
   private void run() {
-    try {
-      while (!closedAfterAPause()) {
-        if (link.connected()) {
+    boolean ends = false;
+    while (!ends) {
+      try {
+        ends = closedAfterAPause();
+        if (!ends && link.connected()) {
           tellWhatChanged();
         }
+      } catch (Throwable e) { // the datanode has no other thread that looks for new keys
+        statistics.unexpected(e);
       }
-    } catch (InterruptedException e) {
-      LOG.debug("vread: the thread for block keys was interrupted");
     }
   }
 
@@ -83,9 +85,8 @@ final class KeyPublisher {
   synchronized void tellWhatChanged() {
     try {
       tellAll();
-    } catch (RuntimeException e) {
-      LOG.debug("vread: publishing block keys failed", e);
-      statistics.failed(PublisherStatistics.INTERNAL);
+    } catch (RuntimeException | Error e) {
+      statistics.unexpected(e);
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import io.vread.BackgroundThread;
 import io.vread.Clock;
 import io.vread.Errno;
 import java.io.File;
@@ -65,7 +66,7 @@ final class Publisher {
   private boolean lookedFor; // a storage, in this round; only the thread uses it
   private volatile boolean closed; // closed and ended are changed with this monitor held
   private boolean ended;
-  private final Thread thread = new Thread(this::run, "vread-publisher");
+  private final Thread thread = BackgroundThread.of(this::run, "vread-publisher");
 
   Publisher(
       PublisherSettings settings,
@@ -81,7 +82,6 @@ final class Publisher {
     this.disk = disk;
     this.identity = new VolumeIdentity(disk);
     this.queue = new PendingQueue(settings.queueLimit(), clock);
-    thread.setDaemon(true);
   }
 
   void start() {
@@ -183,32 +183,47 @@ final class Publisher {
   private void run() {
     try {
       while (!closed) {
-        long wait = link.connect();
-        if (wait > 0) {
-          closedWithin(wait);
-          continue;
-        }
-        keys.tellWhatChanged();
-        if (queue.await(IDLE_MS)) {
-          awaitQuiet();
-          lookedFor = false;
-          publishWaiting();
-          if (lookedFor) {
-            closedWithin(settings.backoffMs());
-          }
+        try {
+          round();
+        } catch (Throwable e) { // the datanode has no other thread that publishes
+          failed(e);
         }
       }
-    } catch (InterruptedException e) {
-      LOG.debug("vread: the publisher was interrupted");
-    } catch (RuntimeException | LinkageError e) {
-      LOG.error("vread: publishing ends until the datanode is restarted", e);
-    } finally {
       queue.close();
       link.disconnect("the datanode stops");
+    } finally {
       synchronized (this) {
         ended = true;
         notifyAll();
       }
+    }
+  }
+
+  /** Connects, or publishes what is waiting. */
+  private void round() throws InterruptedException {
+    long wait = link.connect();
+    if (wait > 0) {
+      closedWithin(wait);
+      return;
+    }
+    keys.tellWhatChanged();
+    if (queue.await(IDLE_MS)) {
+      awaitQuiet();
+      lookedFor = false;
+      publishWaiting();
+      if (lookedFor) {
+        closedWithin(settings.backoffMs());
+      }
+    }
+  }
+
+  /** Counts a failure of the thread, and waits before the next round. */
+  private void failed(Throwable e) {
+    statistics.unexpected(e);
+    try {
+      closedWithin(IDLE_MS);
+    } catch (InterruptedException again) {
+      statistics.unexpected(again);
     }
   }
 
@@ -237,9 +252,8 @@ final class Publisher {
       for (Pending pending : makeDurable(batch)) {
         publish(pending);
       }
-    } catch (RuntimeException e) {
-      LOG.debug("vread: publishing {} blocks failed", batch.size(), e);
-      statistics.failed(PublisherStatistics.INTERNAL);
+    } catch (RuntimeException | Error e) {
+      statistics.unexpected(e);
     } finally {
       queue.done();
     }

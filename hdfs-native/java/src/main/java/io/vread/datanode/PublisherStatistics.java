@@ -5,6 +5,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Counts the events that the backend took, and the failures by reason. {@link PublisherBean} shows
@@ -17,14 +19,16 @@ final class PublisherStatistics {
   /** Not sent: a long list of blocks used up the time the datanode may be held up. */
   static final String LATE = "late";
 
-  /** An unexpected exception in the publisher or in a lookup of a replica. The datanode went on. */
-  static final String INTERNAL = "internal";
+  /** Prefix of the classes of unexpected exceptions. The publisher and the datanode go on. */
+  static final String INTERNAL = "internal-";
 
   /** Prefix of the backend's errors on keys. */
   static final String KEYS = "keys-";
 
   /** Prefix of the errors of making files durable. */
   static final String SYNC = "sync-";
+
+  private static final Logger LOG = LoggerFactory.getLogger(PublisherStatistics.class);
 
   private final LongAdder[] published = new LongAdder[Event.values().length];
   private final Map<String, LongAdder> reasons = new ConcurrentHashMap<>();
@@ -41,6 +45,23 @@ final class PublisherStatistics {
 
   void failed(String reason) {
     reasons.computeIfAbsent(reason, unused -> new LongAdder()).increment();
+  }
+
+  /**
+   * Counts an unexpected exception by its class, and warns of the first of each class. Never throws:
+   * there may be no memory to count or to log.
+   */
+  void unexpected(Throwable e) {
+    try {
+      String reason = INTERNAL + e.getClass().getSimpleName();
+      if (!reasons.containsKey(reason)) {
+        LOG.warn("vread: publishing goes on after an unexpected {}", e.toString());
+      }
+      failed(reason);
+      LOG.debug("vread: {}", reason, e);
+    } catch (Throwable again) {
+      // whatever the next exception is, it is counted
+    }
   }
 
   long count(Event event) {

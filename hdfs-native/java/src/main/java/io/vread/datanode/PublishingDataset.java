@@ -11,8 +11,6 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The data set that the datanode gets: a proxy that forwards calls to the stock data set and tells
@@ -24,8 +22,6 @@ import org.slf4j.LoggerFactory;
  * disk is refused. An error of the publisher can neither fail a call nor change it.
  */
 final class PublishingDataset implements InvocationHandler {
-  private static final Logger LOG = LoggerFactory.getLogger(PublishingDataset.class);
-
   private final FsDatasetSpi<?> stock;
   private final Publisher publisher;
   private final Changes changes;
@@ -109,8 +105,8 @@ final class PublishingDataset implements InvocationHandler {
   private Change changeBy(Method method, Object[] arguments) {
     try {
       return changes.of(method, arguments);
-    } catch (RuntimeException e) {
-      failed(e);
+    } catch (RuntimeException | Error e) {
+      publisher.statistics().unexpected(e);
       return Change.NONE;
     }
   }
@@ -120,8 +116,8 @@ final class PublishingDataset implements InvocationHandler {
       if (!change.withdrawn.isEmpty()) {
         publisher.withdraw(change.event, change.withdrawn);
       }
-    } catch (RuntimeException | LinkageError e) {
-      failed(e);
+    } catch (RuntimeException | Error e) {
+      publisher.statistics().unexpected(e);
     }
   }
 
@@ -130,8 +126,8 @@ final class PublishingDataset implements InvocationHandler {
       if (result instanceof ReplicaHandler) {
         publisher.writingBegan(((ReplicaHandler) result).getReplica());
       }
-    } catch (RuntimeException e) {
-      failed(e);
+    } catch (RuntimeException | Error e) {
+      publisher.statistics().unexpected(e);
     }
   }
 
@@ -141,13 +137,8 @@ final class PublishingDataset implements InvocationHandler {
       if (replica != null && !replica.isOnTransientStorage()) {
         publisher.announce(ReplicaName.of(poolId, replica), replica);
       }
-    } catch (RuntimeException e) {
-      failed(e);
+    } catch (RuntimeException | Error e) {
+      publisher.statistics().unexpected(e);
     }
-  }
-
-  private void failed(Throwable e) {
-    LOG.debug("vread: publishing failed, the datanode goes on", e);
-    publisher.statistics().failed(PublisherStatistics.INTERNAL);
   }
 }

@@ -28,7 +28,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     FsDatasetSpi<?> stock = stockFactory.newInstance(datanode, storage, conf);
     try {
       return usable(stock, conf) ? published(datanode, stock, conf) : stock;
-    } catch (RuntimeException | LinkageError | IOException e) {
+    } catch (RuntimeException | Error | IOException e) {
       LOG.warn("vread: blocks are not published, the datanode works as without vread", e);
       return stock;
     }
@@ -71,16 +71,19 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
             Clock.SYSTEM,
             Clock.SYSTEM);
     PublisherBean bean = new PublisherBean(publisher);
-    FsDatasetSpi<?> dataset =
-        PublishingDataset.wrap(
-            stock,
-            publisher,
-            () -> {
-              publisher.close();
-              bean.unregister();
-            });
-    bean.register();
-    publisher.start();
+    Runnable end =
+        () -> {
+          publisher.close();
+          bean.unregister();
+        };
+    FsDatasetSpi<?> dataset = PublishingDataset.wrap(stock, publisher, end);
+    try {
+      bean.register();
+      publisher.start();
+    } catch (RuntimeException | Error e) { // e.g. no memory for a thread
+      end.run();
+      throw e;
+    }
     return dataset;
   }
 

@@ -64,6 +64,11 @@ final class Bench implements AutoCloseable {
     return publisher.statistics().reasons().getOrDefault(reason, 0L);
   }
 
+  /** Failures of this class that nothing foresaw. */
+  long failed(Class<? extends Throwable> unexpected) {
+    return failed(PublisherStatistics.INTERNAL + unexpected.getSimpleName());
+  }
+
   @Override
   public void close() {
     publisher.close();

@@ -19,7 +19,8 @@ final class FakeBackend implements PublishChannel.Connector {
   volatile boolean hung;
   volatile int answer;
   volatile int keysAnswer;
-  volatile RuntimeException broken;
+  volatile Throwable broken; // of each event
+  volatile Throwable brokenConnect; // of the next attempt to connect
   volatile CountDownLatch gate = new CountDownLatch(0);
   private volatile Connection current;
   private volatile int refusal;
@@ -32,6 +33,11 @@ final class FakeBackend implements PublishChannel.Connector {
 
   @Override
   public PublishChannel connect() throws IOException {
+    Throwable failure = brokenConnect;
+    if (failure != null) {
+      brokenConnect = null;
+      throw FakeBackend.<RuntimeException>raise(failure);
+    }
     if (absent) {
       story.add("no backend");
       throw new IOException("no backend");
@@ -39,6 +45,12 @@ final class FakeBackend implements PublishChannel.Connector {
     story.add("connect");
     current = new Connection();
     return current;
+  }
+
+  /** Throws a failure that the compiler need not know of. */
+  @SuppressWarnings("unchecked")
+  static <T extends Throwable> T raise(Throwable failure) throws T {
+    throw (T) failure;
   }
 
   /** Behaves as if the backend's process had ended. */
@@ -69,7 +81,7 @@ final class FakeBackend implements PublishChannel.Connector {
         throw new IllegalStateException("published on a closed connection: " + what);
       }
       if (broken != null) {
-        throw broken;
+        throw FakeBackend.<RuntimeException>raise(broken);
       }
       if (dead) {
         return Errno.ENOTCONN;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.datanode;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /** The pools and keys of a datanode, as a test sets them. The datanode has one storage. */
 final class FakeKeys implements KeySource {
   static final String STORAGE = "DS-1";
 
   final Map<String, BlockKeys> pools = new ConcurrentHashMap<>();
-  volatile RuntimeException broken;
+  final Map<String, String> askers = new ConcurrentHashMap<>(); // the users of the threads
+  volatile Throwable broken;
 
   static BlockKeys keys(int... ids) {
     return BlockKeys.on(
@@ -24,8 +28,15 @@ final class FakeKeys implements KeySource {
 
   @Override
   public Set<String> pools() {
-    if (broken != null) {
-      throw broken;
+    Throwable failure = broken;
+    if (failure != null) {
+      throw FakeBackend.<RuntimeException>raise(failure);
+    }
+    try {
+      String user = UserGroupInformation.getCurrentUser().getUserName();
+      askers.put(Thread.currentThread().getName(), user);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
     return pools.keySet();
   }

@@ -127,7 +127,39 @@ public class KeyPublisherTest {
       bench.keys.broken = new IllegalStateException("test");
       bench.start();
       letItLook(bench);
-      assertTrue(bench.failed(PublisherStatistics.INTERNAL) > 0);
+      assertTrue(bench.failed(IllegalStateException.class) > 0);
+    }
+  }
+
+  /** Asking for the keys throws whatever there is to throw. Later keys must be told. */
+  @Test
+  public void theThreadForKeysGoesOn() {
+    for (Throwable failure :
+        new Throwable[] {new OutOfMemoryError("test"), new NoClassDefFoundError("test")}) {
+      try (Bench bench = new Bench()) {
+        bench.keys.broken = failure;
+        bench.start();
+        for (int i = 0; i < 3; i++) {
+          bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
+        }
+        bench.story.until(() -> bench.failed(failure.getClass()) >= 3, "failures");
+        bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+        bench.keys.broken = null;
+        bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
+        bench.story.await("keys BP-1@DS-1: 1");
+      }
+    }
+  }
+
+  @Test
+  public void anInterruptDoesNotEndTheThreadForKeys() {
+    try (Bench bench = new Bench().start()) {
+      bench.keyClock.awaitWait(KeyPublisher.PERIOD_MS);
+      PublisherTest.interrupt("vread-block-keys");
+      bench.story.until(() -> bench.failed(InterruptedException.class) == 1, "interrupt");
+      bench.keys.pools.put("BP-1", FakeKeys.keys(1));
+      bench.keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
+      bench.story.await("keys BP-1@DS-1: 1");
     }
   }
 

@@ -8,12 +8,20 @@ import static org.junit.Assert.assertTrue;
 import io.vread.Errno;
 import io.vread.Eventually;
 import io.vread.Settings;
+import java.io.StringWriter;
+import java.security.PrivilegedExceptionAction;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.log4j.Logger;
+import org.apache.log4j.SimpleLayout;
+import org.apache.log4j.WriterAppender;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.Timeout;
@@ -490,6 +498,87 @@ public class PublisherTest {
       assertEquals(1, bench.count(Event.APPEND));
       bench.story.await("finalized 7_1001@DS-1");
     }
+  }
+
+  /** The threads of this name. Those of earlier tests have ended or are about to end. */
+  static void interrupt(String name) {
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().equals(name)) {
+        thread.interrupt();
+      }
+    }
+  }
+
+  private static long warnings(String log, Throwable failure) {
+    return Arrays.stream(log.split("\n"))
+        .filter(line -> line.startsWith("WARN") && line.contains(failure.toString()))
+        .count();
+  }
+
+  /** Connecting throws whatever there is to throw, several times. The thread must go on. */
+  @Test
+  public void whateverIsThrownTheThreadGoesOn() {
+    StringWriter log = new StringWriter();
+    WriterAppender appender = new WriterAppender(new SimpleLayout(), log);
+    Logger.getLogger(PublisherStatistics.class).addAppender(appender);
+    try (Bench bench = new Bench()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      Throwable[] failures = {
+        new IllegalStateException("test"),
+        new OutOfMemoryError("unable to create native thread"),
+        new UnsatisfiedLinkError("an old library")
+      };
+      bench.backend.brokenConnect = failures[0];
+      bench.publisher.start();
+      int rounds = 0;
+      for (int times = 1; times <= 3; times++) {
+        for (Throwable failure : failures) {
+          int count = times;
+          bench.story.until(() -> bench.failed(failure.getClass()) == count, "failure " + failure);
+          bench.clock.awaitWait(IDLE_MS);
+          boolean last = ++rounds == 3 * failures.length;
+          bench.backend.brokenConnect = last ? null : failures[rounds % failures.length];
+          bench.clock.pass(IDLE_MS);
+        }
+      }
+      bench.story.await("finalized 7_1001@DS-1");
+      for (Throwable failure : failures) {
+        assertEquals(log.toString(), 1, warnings(log.toString(), failure));
+      }
+    } finally {
+      Logger.getLogger(PublisherStatistics.class).removeAppender(appender);
+    }
+  }
+
+  @Test
+  public void anInterruptDoesNotEndTheThread() {
+    try (Bench bench = new Bench().start()) {
+      bench.clock.awaitWait(IDLE_MS);
+      interrupt("vread-publisher");
+      bench.story.until(() -> bench.failed(InterruptedException.class) == 1, "interrupt");
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.announce(7);
+      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.story.await("finalized 7_1001@DS-1");
+    }
+  }
+
+  /** A user's thread makes and starts the publisher, as in a test cluster within a program. */
+  @Test
+  public void theThreadsAreNoUsers() throws Exception {
+    Bench[] bench = new Bench[1];
+    UserGroupInformation.createRemoteUser("somebody")
+        .doAs(
+            (PrivilegedExceptionAction<Bench>) () -> bench[0] = new Bench().start());
+    bench[0].keyClock.passOnceAwaited(KeyPublisher.PERIOD_MS);
+    String login = UserGroupInformation.getLoginUser().getUserName();
+    Map<String, String> expected = new HashMap<>();
+    expected.put("vread-publisher", login);
+    expected.put("vread-block-keys", login);
+    bench[0].story.until(() -> bench[0].keys.askers.size() == 2, "both threads");
+    assertEquals(expected, bench[0].keys.askers);
+    bench[0].close();
   }
 
   @Test

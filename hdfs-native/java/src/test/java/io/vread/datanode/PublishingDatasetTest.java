@@ -385,7 +385,7 @@ public class PublishingDatasetTest {
     assertEquals(1, bench.story.count("call append"));
     assertEquals(1, bench.story.count("call invalidate"));
     assertEquals(1, bench.story.count("call finalizeBlock"));
-    assertEquals(3, bench.failed("internal"));
+    assertEquals(3, bench.failed(IllegalStateException.class));
   }
 
   /**
@@ -393,11 +393,16 @@ public class PublishingDatasetTest {
    */
   @Test
   public void anErrorOfThePublisherEndsThere() throws IOException {
-    bench.backend.broken = new IllegalStateException("broken");
     stock.finalized(7, 1001, 10, "DS-1");
-    dataset.append(Bench.block(7, 1001), 1002, 10);
-    assertEquals(1, bench.story.count("call append"));
-    bench.story.until(() -> bench.failed("internal") == 2, "the event taken back failed, too");
+    for (Throwable broken :
+        new Throwable[] {new IllegalStateException("broken"), new OutOfMemoryError("broken")}) {
+      bench.backend.broken = broken;
+      bench.story.clear();
+      dataset.append(Bench.block(7, 1001), 1002, 10);
+      assertEquals(1, bench.story.count("call append"));
+      bench.story.until(
+          () -> bench.failed(broken.getClass()) == 2, "the event taken back failed, too");
+    }
     bench.backend.broken = null;
     dataset.finalizeBlock(Bench.block(7, 1001), false);
     bench.story.await("finalized 7_1001@DS-1");

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.vread;
+
+import java.security.AccessController;
+import java.security.PrivilegedAction;
+import org.apache.hadoop.ipc.CallerContext;
+
+/**
+ * Makes the daemon threads of the plug-ins.
+ *
+ * <p>A new Java thread inherits from the thread that makes it: the access control context, in which
+ * Hadoop keeps the user; inheritable thread-locals, such as Hadoop's caller context; the context
+ * class loader, the thread group and the priority. A thread that serves a whole process must not
+ * act as the user who happened to need it first, nor keep that user's objects alive. So these
+ * threads inherit none of them.
+ */
+public final class BackgroundThread implements PrivilegedAction<Thread> {
+  private final Runnable task;
+  private final String name;
+
+  private BackgroundThread(Runnable task, String name) {
+    this.task = task;
+    this.name = name;
+  }
+
+  /** Returns a thread that the caller starts. Its context class loader is that of this class. */
+  public static Thread of(Runnable task, String name) {
+    // The access control context of a privileged action is that of this class alone.
+    Thread thread = AccessController.doPrivileged(new BackgroundThread(task, name));
+    thread.setDaemon(true);
+    thread.setPriority(Thread.NORM_PRIORITY);
+    thread.setContextClassLoader(BackgroundThread.class.getClassLoader());
+    return thread;
+  }
+
+  @Override
+  public Thread run() {
+    try {
+      return Thread.class
+          .getConstructor(
+              ThreadGroup.class, Runnable.class, String.class, long.class, boolean.class)
+          .newInstance(topGroup(), task, name, 0L, false);
+    } catch (ReflectiveOperationException e) { // Java 8 has no such constructor
+      return new Thread(topGroup(), new WithoutCaller(task), name);
+    }
+  }
+
+  private static ThreadGroup topGroup() {
+    ThreadGroup group = Thread.currentThread().getThreadGroup();
+    while (group.getParent() != null) {
+      group = group.getParent();
+    }
+    return group;
+  }
+
+  /** Leaves the one inheritable thread-local that Hadoop sends to NameNodes. */
+  private static final class WithoutCaller implements Runnable {
+    private final Runnable task;
+
+    WithoutCaller(Runnable task) {
+      this.task = task;
+    }
+
+    @Override
+    public void run() {
+      CallerContext.setCurrent(null);
+      task.run();
+    }
+  }
+}
