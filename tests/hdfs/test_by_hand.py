@@ -20,7 +20,6 @@ def test_printed_commands_work(tmp_path):
     (tmp_path / "local").write_bytes(content)
     command = [sys.executable, "-m", "tools.hdfs", "up", "--dir", tmp_path / "c", "--vread"]
     command += ["--datanodes", "2", "--replication", "2", "--block-mib", "1"]
-    command += ["-D", "io.vread.publisher.timeout.ms=10000"]
     command += ["--put", f"{tmp_path / 'local'}=/file"]
     up = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
     try:

@@ -25,7 +25,7 @@ from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
 BLOCK_SIZE = 1 << 20
-PATIENCE = {"timeout_ms": 60_000, "backoff_ms": 200}
+PATIENCE = {"timeout_ms": 60_000}
 SOON = 180  # s; a publisher that cannot reach vreadd tries again within half a minute
 # For datanodes that lock memory, as much as a process may by default, and are quick about it.
 _LOCKING = {
@@ -47,11 +47,10 @@ def locking(version):
 
 
 def publishing_to(endpoint):
-    """Makes a datanode publish to the endpoint, with a long timeout for a busy machine."""
+    """Makes a datanode publish to the endpoint."""
     return {
         "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
         "io.vread.endpoint": endpoint,
-        "io.vread.publisher.timeout.ms": "10000",
     }
 
 

@@ -17,9 +17,6 @@ JAR = REPOSITORY / "build/java/vread-hdfs.jar"
 BLOCK_SIZE = 1 << 20
 FACTORY = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 EVENTS = ("finalized", "append", "truncate", "delete")
-# The longest timeout: with the default, an event that a busy machine delays by 0.2 s does not
-# count.
-TIMEOUT = {"io.vread.publisher.timeout.ms": "10000"}
 
 
 def until(condition, what):
@@ -41,7 +38,7 @@ class PublisherBed:
             tables=("none",),
             disk_mib=256,
             class_path=[JAR],
-            conf=FACTORY | TIMEOUT | {"io.vread.endpoint": str(self.endpoint)} | (conf or {}),
+            conf=FACTORY | {"io.vread.endpoint": str(self.endpoint)} | (conf or {}),
         )
         self.datanode = self.cluster.datanode("dn1")
         self.client = HadoopClient(self.cluster, {}, folder / "client.log")

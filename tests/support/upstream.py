@@ -39,8 +39,6 @@ STOCK = {
 PUBLISHING = {
     "dfs.client.replica.accessor.builder.classes": "io.vread.upstream.PatientBuilder",
     "dfs.datanode.fsdataset.factory": "io.vread.upstream.ServedFactory",
-    "io.vread.publisher.timeout.ms": "10000",
-    "io.vread.publisher.delay.ms": "5",
     # The tools that spoil replicas.  Hadoop makes the property's name of the factory's.
     "io.vread.upstream.ServedTestUtilsFactory": "io.vread.datanode.TestTools",
 }
@@ -98,7 +96,7 @@ def run_class(name, folder, by_vread, left_out=(), version=DEFAULT_VERSION):
         if by_vread:
             vreadd = stack.enter_context(Vreadd({}, publish=["*"]))
             properties |= vread_properties(
-                vreadd.endpoint, timeout_ms=60_000, backoff_ms=50, statistics_file=statistics
+                vreadd.endpoint, timeout_ms=60_000, statistics_file=statistics
             )
             properties |= PUBLISHING | _served(vreadd, disk)
         _configure(folder / "conf", properties)

@@ -91,7 +91,6 @@ def hdfs(host, services):
     assert f"export HADOOP_CLASSPATH={JAR}\n" in GUIDE
     emulated = {
         "io.vread.timeout.ms": "30000",
-        "io.vread.publisher.timeout.ms": "10000",
         "io.vread.compete": "false",  # the DataNode must serve nothing
     }
     hdfs = InstalledHdfs(

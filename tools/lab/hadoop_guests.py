@@ -35,11 +35,7 @@ DATA_DIR = "/dfs"  # in the file system of the data disk
 CONF, HOME, LOGS = "/etc/hadoop", "/opt/hadoop", "/var/log"
 NAMENODE, DATANODE, CLIENT = "namenode", "datanode", "client"
 NAMENODE_HTTP, DATANODE_HTTP = 9870, 9864
-# An emulated host is slow, so this timeout is long.  Other tests have timeouts that expire.
-PUBLISHER = {
-    "dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory",
-    "io.vread.publisher.timeout.ms": "10000",
-}
+PUBLISHER = {"dfs.datanode.fsdataset.factory": "io.vread.datanode.VreadFsDatasetFactory"}
 # JMX reports numbers that are up to one period old: by default ten seconds.
 METRICS = "*.period=1\n"
 METRICS_AGE = 1.5

@@ -24,8 +24,6 @@ TRANSFER_PORT = 9866
 NEAR_DOM0, FAR_DOM0, OPERATOR = "near-dom0", "far-dom0", "operator"
 DOM0S = (NEAR_DOM0, FAR_DOM0)
 HYBRID = f"{FILES}/hybrid"
-# The near vreadd restarts to use another transport.  The client must not read by TCP for long.
-VREAD = targets.VREAD | {"io.vread.backoff.ms": "1"}
 
 
 @contextlib.contextmanager
@@ -88,7 +86,7 @@ def described(gate, counts):
         "xen",
         targets.machines(gate, [*DOM0S, OPERATOR]) | {"machine": {"by": "local"}},
         guests=(CLIENT, NAMENODE, *datanodes.values()),
-        ways={"stock": targets.STOCK, "vread": VREAD},
+        ways={"stock": targets.STOCK, "vread": targets.VREAD},
         loads={"2vms": {}},
         places={
             "local": {"files": FILES, "datanodes": near},

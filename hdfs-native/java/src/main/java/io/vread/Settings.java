@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The {@code io.vread.*} properties of the client plug-in. The publisher shares some of them
- * (PublisherSettings).
+ * The {@code io.vread.*} properties. Most are of the client plug-in; the publisher shares ENABLED,
+ * ENDPOINT and LIBRARY_PATH.
  *
  * <p>Each Configuration object is read once, because looking properties up costs more than a small
  * read. Later changes of the object are not seen, as with Hadoop's own client settings.
@@ -27,13 +27,20 @@ public final class Settings {
   public static final String ENDPOINT = "io.vread.endpoint";
   public static final String LIBRARY_PATH = "io.vread.library.path";
   public static final String TIMEOUT_MS = "io.vread.timeout.ms";
-  public static final String BACKOFF_MS = "io.vread.backoff.ms";
   public static final String POOL_BYTES = "io.vread.pool.bytes";
   public static final String READAHEAD_BYTES = "io.vread.readahead.bytes";
   public static final String CHECK_LOCAL = "io.vread.check.local";
   public static final String COMPETE = "io.vread.compete";
   public static final String STATISTICS_FILE = "io.vread.statistics.file";
 
+  /**
+   * The client's first pause after a backend or a read failed. Pauses double up to {@link
+   * #MAX_BACKOFF_MS}. After a read failed, the stock client makes the next reader of the block at
+   * once, also on a busy machine, and must get none from vRead.
+   */
+  public static final int BACKOFF_MS = 1000;
+
+  /** How soon a backend that was restarted is used again, however long it was away. */
   public static final int MAX_BACKOFF_MS = 30_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Settings.class);
@@ -47,7 +54,6 @@ public final class Settings {
   private final String endpoint;
   private final String libraryPath;
   private final int timeoutMs;
-  private final int backoffMs;
   private final long poolBytes;
   private final int readaheadBytes;
   private final boolean checkLocal;
@@ -62,7 +68,6 @@ public final class Settings {
     endpoint = endpoint(conf.getTrimmed(ENDPOINT, ""));
     libraryPath = conf.getTrimmed(LIBRARY_PATH, "");
     timeoutMs = (int) number(conf, TIMEOUT_MS, 2000, 1, 600_000);
-    backoffMs = (int) number(conf, BACKOFF_MS, 1000, 1, MAX_BACKOFF_MS);
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
     checkLocal = conf.getBoolean(CHECK_LOCAL, false);
@@ -101,11 +106,6 @@ public final class Settings {
   /** The longest wait for one answer of the backend. */
   public int timeoutMs() {
     return timeoutMs;
-  }
-
-  /** The first pause after an endpoint failed. Pauses double up to {@link #MAX_BACKOFF_MS}. */
-  public int backoffMs() {
-    return backoffMs;
   }
 
   public long poolBytes() {
@@ -153,7 +153,7 @@ public final class Settings {
   /** Equal for settings that can share a connection and open replicas. */
   public List<Object> connectionKey() {
     return Arrays.asList(
-        endpoint, timeoutMs, backoffMs, poolBytes, readaheadBytes, checkLocal, protection);
+        endpoint, timeoutMs, poolBytes, readaheadBytes, checkLocal, protection);
   }
 
   private static long hedgeMs(Configuration conf) {

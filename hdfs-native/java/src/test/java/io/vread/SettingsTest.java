@@ -20,7 +20,6 @@ public class SettingsTest {
     Settings settings = Settings.of(conf);
     assertTrue(settings.enabled());
     assertEquals(2000, settings.timeoutMs());
-    assertEquals(1000, settings.backoffMs());
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
     assertFalse(settings.checkLocal());
@@ -95,12 +94,10 @@ public class SettingsTest {
   @Test
   public void nonsenseIsReplacedByTheDefault() {
     conf.set(Settings.TIMEOUT_MS, "soon");
-    conf.set(Settings.BACKOFF_MS, "-5");
     conf.set(Settings.POOL_BYTES, "9999999999999999999999");
     conf.set(Settings.READAHEAD_BYTES, "1e9");
     Settings settings = Settings.of(conf);
     assertEquals(2000, settings.timeoutMs());
-    assertEquals(1000, settings.backoffMs());
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
   }

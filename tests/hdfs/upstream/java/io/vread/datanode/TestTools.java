@@ -17,6 +17,14 @@ import org.mockito.Mockito;
 public final class TestTools extends FsDatasetTestUtils.Factory<FsDatasetTestUtils> {
   private static final int STOCK_DATA_DIRS = 2;
 
+  /** Publishes blocks soon after they are written: Hadoop's tests read them at once. */
+  public static VreadFsDatasetFactory quickFactory() {
+    PublisherLimits standard = PublisherLimits.STANDARD;
+    return new VreadFsDatasetFactory(
+        new PublisherLimits(
+            standard.timeoutMs, 5, standard.maxDelayMs, standard.queueLimit, standard.backoffMs));
+  }
+
   @Override
   public FsDatasetTestUtils newInstance(DataNode datanode) {
     FsDatasetSpi<?> stock = stock(datanode.getFSDataset());

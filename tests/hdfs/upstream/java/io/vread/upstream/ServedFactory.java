@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package io.vread.upstream;
 
-import io.vread.datanode.VreadFsDatasetFactory;
+import io.vread.datanode.TestTools;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -34,7 +34,7 @@ public final class ServedFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
   public FsDatasetSpi<?> newInstance(DataNode datanode, DataStorage storage, Configuration conf)
       throws IOException {
     serve(conf);
-    return new VreadFsDatasetFactory().newInstance(datanode, storage, conf);
+    return TestTools.quickFactory().newInstance(datanode, storage, conf);
   }
 
   private static void serve(Configuration conf) throws IOException {

@@ -15,7 +15,9 @@ import org.slf4j.LoggerFactory;
  * through it, one at a time. Only the publisher's thread connects.
  *
  * <p>A thread that meets a hung backend waits for one timeout. Then the link is down: until the
- * publisher's thread has connected again, every event fails at once.
+ * publisher's thread has connected again, every event fails at once. A backend may hang in its
+ * answers and take connections all the same. So after a timeout the thread pauses before it
+ * connects, longer each time, until the backend has answered an event.
  */
 final class Link {
   /** Result of {@link #publish}: the event was no longer wanted and was not sent. */
@@ -24,18 +26,20 @@ final class Link {
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
   private final PublishChannel.Connector connector;
-  private final PublisherSettings settings;
+  private final PublisherLimits limits;
   private final Turn turn;
   private volatile PublishChannel channel; // null: down; changed only with the turn taken
   private volatile long connections; // made so far
+  private volatile boolean hung; // the backend did not answer the last event in time
+  private boolean paused; // since then
   private boolean complained;
   private long backoffMs;
 
-  Link(PublishChannel.Connector connector, PublisherSettings settings, Clock clock) {
+  Link(PublishChannel.Connector connector, PublisherLimits limits, Clock clock) {
     this.connector = connector;
-    this.settings = settings;
+    this.limits = limits;
     this.turn = new Turn(clock);
-    this.backoffMs = settings.backoffMs();
+    this.backoffMs = limits.backoffMs;
   }
 
   private boolean up() {
@@ -76,7 +80,7 @@ final class Link {
     if (channel == null) {
       return Errno.ENOTCONN;
     }
-    if (!turn.take(settings.timeoutMs())) {
+    if (!turn.take(limits.timeoutMs)) {
       return Errno.ETIME;
     }
     try {
@@ -84,6 +88,9 @@ final class Link {
         return Errno.ENOTCONN;
       }
       int result = what.applyAsInt(channel);
+      if (result != NOT_WANTED) {
+        hung = result == Errno.ETIME;
+      }
       if (Errno.losesConnection(result)) {
         drop(Errno.name(result));
       }
@@ -100,17 +107,23 @@ final class Link {
    */
   long connect() {
     if (up()) {
+      if (!hung) {
+        backoffMs = limits.backoffMs;
+      }
       return 0;
     }
     disconnect("the backend went away");
+    if (hung && !paused) {
+      paused = true;
+      return nextPause();
+    }
+    paused = false;
     PublishChannel fresh;
     try {
       fresh = connector.connect();
     } catch (IOException e) {
       complain(e.getMessage());
-      long wait = backoffMs;
-      backoffMs = Math.min(2 * backoffMs, Settings.MAX_BACKOFF_MS);
-      return wait;
+      return nextPause();
     }
     turn.take();
     try {
@@ -121,8 +134,13 @@ final class Link {
     }
     LOG.info("vread: finalized blocks are made durable and published");
     complained = false;
-    backoffMs = settings.backoffMs();
     return 0;
+  }
+
+  private long nextPause() {
+    long pause = backoffMs;
+    backoffMs = Math.min(2 * backoffMs, Settings.MAX_BACKOFF_MS);
+    return pause;
   }
 
   void disconnect(String why) {
@@ -151,7 +169,7 @@ final class Link {
           "vread: blocks are not published, the datanode works as without vread: {}; "
               + "next attempts every {} to {} s",
           why,
-          settings.backoffMs() / 1000.0,
+          limits.backoffMs / 1000.0,
           Settings.MAX_BACKOFF_MS / 1000);
     }
   }

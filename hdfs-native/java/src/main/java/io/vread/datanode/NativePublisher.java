@@ -62,9 +62,8 @@ final class NativePublisher {
         }
       };
 
-  static PublishChannel connect(PublisherSettings settings) throws IOException {
-    String endpoint = settings.endpoint();
-    long connection = connect(path(endpoint), settings.timeoutMs());
+  static PublishChannel connect(String endpoint, int timeoutMs) throws IOException {
+    long connection = connect(path(endpoint), timeoutMs);
     if (connection < 0) {
       String name = Errno.name((int) connection);
       throw new IOException("no connection to the backend through " + endpoint + ": " + name);

@@ -53,7 +53,7 @@ final class Publisher {
 
   private static final long JOIN_MS = 1000;
 
-  private final PublisherSettings settings;
+  private final PublisherLimits limits;
   private final Clock clock;
   private final Link link;
   private final Disk disk;
@@ -69,19 +69,19 @@ final class Publisher {
   private final Thread thread = BackgroundThread.of(this::run, "vread-publisher");
 
   Publisher(
-      PublisherSettings settings,
+      PublisherLimits limits,
       PublishChannel.Connector connector,
       Disk disk,
       KeySource keySource,
       Clock clock,
       Clock keyClock) {
-    this.settings = settings;
+    this.limits = limits;
     this.clock = clock;
-    this.link = new Link(connector, settings, clock);
+    this.link = new Link(connector, limits, clock);
     this.keys = new KeyPublisher(keySource, link, statistics, keyClock);
     this.disk = disk;
     this.identity = new VolumeIdentity(disk);
-    this.queue = new PendingQueue(settings.queueLimit(), clock);
+    this.queue = new PendingQueue(limits.queueLimit, clock);
   }
 
   void start() {
@@ -157,7 +157,7 @@ final class Publisher {
    * Failures are counted and not reported to the caller.
    */
   void withdraw(Event event, List<ReplicaName> replicas) {
-    long deadline = clock.now() + settings.timeoutMs();
+    long deadline = clock.now() + limits.timeoutMs;
     boolean first = true;
     for (ReplicaName replica : replicas) {
       queue.withdraw(replica.block());
@@ -212,7 +212,7 @@ final class Publisher {
       lookedFor = false;
       publishWaiting();
       if (lookedFor) {
-        closedWithin(settings.backoffMs());
+        closedWithin(limits.backoffMs);
       }
     }
   }
@@ -228,15 +228,15 @@ final class Publisher {
   }
 
   /**
-   * Waits until no data comes in for the datanode, at most {@code maxDelayMs()}: if the blocks of a
+   * Waits until no data comes in for the datanode, at most {@code maxDelayMs}: if the blocks of a
    * long file were made durable at once, they would slow down the writing of those that follow.
    */
   private void awaitQuiet() throws InterruptedException {
-    long deadline = clock.now() + settings.maxDelayMs();
+    long deadline = clock.now() + limits.maxDelayMs;
     activity.sinceLastLook();
     boolean ends;
     do {
-      ends = closedWithin(settings.delayMs());
+      ends = closedWithin(limits.delayMs);
     } while (!ends && activity.sinceLastLook() && clock.now() < deadline);
   }
 

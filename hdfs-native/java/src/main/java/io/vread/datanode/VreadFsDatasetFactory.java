@@ -3,6 +3,7 @@ package io.vread.datanode;
 
 import io.vread.Clock;
 import io.vread.NativeLibrary;
+import io.vread.Settings;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
@@ -21,6 +22,17 @@ import org.slf4j.LoggerFactory;
 public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
   private static final Logger LOG = LoggerFactory.getLogger(VreadFsDatasetFactory.class);
 
+  private final PublisherLimits limits;
+
+  /** Hadoop calls it. */
+  public VreadFsDatasetFactory() {
+    this(PublisherLimits.STANDARD);
+  }
+
+  VreadFsDatasetFactory(PublisherLimits limits) {
+    this.limits = limits;
+  }
+
   @Override
   public FsDatasetSpi<?> newInstance(DataNode datanode, DataStorage storage, Configuration conf)
       throws IOException {
@@ -35,7 +47,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
   }
 
   private static boolean usable(FsDatasetSpi<?> stock, Configuration conf) throws IOException {
-    PublisherSettings settings = new PublisherSettings(conf);
+    Settings settings = Settings.of(conf);
     if (!settings.enabled()) {
       return false;
     }
@@ -59,12 +71,12 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     }
   }
 
-  private static FsDatasetSpi<?> published(
+  private FsDatasetSpi<?> published(
       DataNode datanode, FsDatasetSpi<?> stock, Configuration conf) {
-    PublisherSettings settings = new PublisherSettings(conf);
+    Settings settings = Settings.of(conf);
     Publisher publisher =
         new Publisher(
-            settings,
+            limits,
             () -> connect(settings),
             NativePublisher.DISK,
             new DatanodeKeys(datanode, stock),
@@ -87,11 +99,11 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     return dataset;
   }
 
-  private static PublishChannel connect(PublisherSettings settings) throws IOException {
+  private PublishChannel connect(Settings settings) throws IOException {
     NativeLibrary library = NativeLibrary.load(settings.libraryPath());
     if (!library.usable()) {
       throw new IOException(library.reason());
     }
-    return NativePublisher.connect(settings);
+    return NativePublisher.connect(settings.endpoint(), (int) limits.timeoutMs);
   }
 }

@@ -60,7 +60,7 @@ final class Client {
     cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
     running = new Running(clock);
     contests = new Contests(clock);
-    holdOff = new HoldOff(clock, settings.backoffMs(), Settings.MAX_BACKOFF_MS);
+    holdOff = new HoldOff(clock, Settings.BACKOFF_MS, Settings.MAX_BACKOFF_MS);
     Link link = new Link();
     endpoint =
         new Endpoint(
@@ -70,7 +70,7 @@ final class Client {
             daemon,
             clock,
             settings.timeoutMs(),
-            settings.backoffMs(),
+            Settings.BACKOFF_MS,
             Settings.MAX_BACKOFF_MS);
     daemon.scheduleWithFixedDelay(new Chores(), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
   }

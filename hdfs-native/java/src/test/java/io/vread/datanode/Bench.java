@@ -2,7 +2,6 @@
 package io.vread.datanode;
 
 import io.vread.FakeClock;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
@@ -28,16 +27,20 @@ final class Bench implements AutoCloseable {
   final Publisher publisher;
   final FsDatasetSpi<?> dataset;
 
-  Bench(String... settings) {
-    Configuration conf = new Configuration(false);
-    conf.setInt(PublisherSettings.TIMEOUT_MS, TIMEOUT_MS);
-    conf.setInt(PublisherSettings.DELAY_MS, 0);
-    conf.setInt("io.vread.backoff.ms", BACKOFF_MS);
-    for (int i = 0; i < settings.length; i += 2) {
-      conf.set(settings[i], settings[i + 1]);
-    }
-    publisher = new Publisher(new PublisherSettings(conf), backend, disk, keys, clock, keyClock);
+  Bench() {
+    this(TIMEOUT_MS, 0, 2000, 4096);
+  }
+
+  Bench(long timeoutMs, long delayMs, long maxDelayMs, int queueLimit) {
+    PublisherLimits limits =
+        new PublisherLimits(timeoutMs, delayMs, maxDelayMs, queueLimit, BACKOFF_MS);
+    publisher = new Publisher(limits, backend, disk, keys, clock, keyClock);
     dataset = PublishingDataset.wrap(stock.spi, publisher, publisher::close);
+  }
+
+  /** Data that comes in delays publishing. */
+  static Bench delaying(long delayMs, long maxDelayMs) {
+    return new Bench(TIMEOUT_MS, delayMs, maxDelayMs, 4096);
   }
 
   /** Starts the publisher, and waits until it is connected. */

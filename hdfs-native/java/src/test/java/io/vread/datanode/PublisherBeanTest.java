@@ -12,10 +12,9 @@ import java.util.Map;
 import javax.management.MBeanAttributeInfo;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
-import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
-/** The publisher's JMX bean and its settings. */
+/** The publisher's JMX bean. */
 public class PublisherBeanTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
@@ -67,20 +66,5 @@ public class PublisherBeanTest {
       second.unregister();
       assertTrue(SERVER.queryNames(new ObjectName("io.vread:type=Publisher,*"), null).isEmpty());
     }
-  }
-
-  @Test
-  public void settingsThatMakeNoSenseAreNotUsed() {
-    Configuration conf = new Configuration(false);
-    conf.set(PublisherSettings.TIMEOUT_MS, "soon");
-    conf.set(PublisherSettings.DELAY_MS, "-1");
-    conf.set(PublisherSettings.QUEUE, "0");
-    PublisherSettings settings = new PublisherSettings(conf);
-    PublisherSettings standard = new PublisherSettings(new Configuration(false));
-    assertEquals(standard.timeoutMs(), settings.timeoutMs());
-    assertEquals(standard.delayMs(), settings.delayMs());
-    assertEquals(standard.queueLimit(), settings.queueLimit());
-    conf.set(PublisherSettings.TIMEOUT_MS, " 20 ");
-    assertEquals(20, new PublisherSettings(conf).timeoutMs());
   }
 }

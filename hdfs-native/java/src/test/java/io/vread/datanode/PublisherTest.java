@@ -256,8 +256,7 @@ public class PublisherTest {
    */
   @Test
   public void whileDataComesInTheDiskIsLeftToIt() {
-    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
-    try (Bench bench = new Bench(settings).start()) {
+    try (Bench bench = Bench.delaying(20, 60_000).start()) {
       GrowingReplica writing = new GrowingReplica(8);
       bench.publisher.writingBegan(writing.replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
@@ -278,8 +277,7 @@ public class PublisherTest {
    */
   @Test
   public void butNotForEver() {
-    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "100"};
-    try (Bench bench = new Bench(settings).start()) {
+    try (Bench bench = Bench.delaying(20, 100).start()) {
       bench.publisher.writingBegan(new GrowingReplica(8).replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
@@ -294,8 +292,7 @@ public class PublisherTest {
   /** The growing replica itself is finalized: its growth must not delay the block. */
   @Test
   public void replicasThatAreFinalizedAreNotWatched() {
-    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
-    try (Bench bench = new Bench(settings).start()) {
+    try (Bench bench = Bench.delaying(20, 60_000).start()) {
       bench.publisher.writingBegan(new GrowingReplica(7).replica);
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.announce(7);
@@ -352,7 +349,7 @@ public class PublisherTest {
 
   @Test
   public void aHungBackendCostsOneTimeout() {
-    try (Bench bench = new Bench("io.vread.backoff.ms", "20000").start()) {
+    try (Bench bench = new Bench().start()) {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.backend.hung = true;
       bench.backend.absent = true;
@@ -367,9 +364,45 @@ public class PublisherTest {
     }
   }
 
+  /**
+   * The backend takes connections and answers no event. Each event that meets it pays a timeout, so
+   * there must be fewer and fewer connections, until it answers.
+   */
+  @Test
+  public void aBackendThatHangsAgainAndAgainIsAskedRarely() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.backend.hung = true;
+      bench.clock.awaitWait(IDLE_MS);
+      int hangs = 0;
+      for (long pause = Bench.BACKOFF_MS; pause < Settings.MAX_BACKOFF_MS; pause *= 2) {
+        bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
+        assertEquals(++hangs, bench.story.count("hang"));
+        bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
+        assertEquals("the link is down", hangs, bench.story.count("hang"));
+        bench.clock.awaitWait(IDLE_MS - Bench.HANG_MS); // of the thread, which then finds out
+        bench.clock.pass(IDLE_MS - Bench.HANG_MS);
+        bench.clock.awaitWait(pause);
+        assertEquals(hangs, bench.story.count("connect"));
+        bench.clock.pass(pause);
+        int connects = hangs + 1;
+        bench.story.until(() -> bench.story.count("connect") == connects, "another connection");
+        bench.clock.awaitWait(IDLE_MS);
+      }
+      bench.backend.hung = false;
+      bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
+      bench.story.await("truncate 7_1001@DS-1");
+      bench.clock.passOnceAwaited(IDLE_MS);
+      bench.clock.awaitWait(IDLE_MS);
+      bench.backend.die();
+      bench.clock.pass(IDLE_MS);
+      bench.clock.awaitWait(Bench.BACKOFF_MS);
+    }
+  }
+
   @Test
   public void manyThreadsPayTheSameTimeout() throws InterruptedException {
-    try (Bench bench = new Bench("io.vread.backoff.ms", "20000").start()) {
+    try (Bench bench = new Bench().start()) {
       bench.stock.finalized(7, 1001, 5, "DS-1");
       bench.backend.hung = true;
       bench.backend.absent = true;
@@ -450,7 +483,7 @@ public class PublisherTest {
 
   @Test
   public void aFullQueueDropsTheOldest() {
-    try (Bench bench = new Bench(PublisherSettings.QUEUE, "3")) {
+    try (Bench bench = new Bench(Bench.TIMEOUT_MS, 0, 2000, 3)) {
       for (long id = 1; id <= 5; id++) {
         bench.stock.finalized(id, 1001, 5, "DS-1");
         bench.announce(id);
@@ -470,8 +503,7 @@ public class PublisherTest {
    */
   @Test
   public void aLongListEndsWithItsTime() {
-    String[] settings = {PublisherSettings.TIMEOUT_MS, "2000"};
-    try (Bench bench = new Bench(settings).start()) {
+    try (Bench bench = new Bench(2000, 0, 2000, 4096).start()) {
       bench.stock.finalized(1, 1001, 5, "DS-1");
       bench.stock.finalized(2, 1001, 5, "DS-1");
       bench.backend.takesMs = 1999;
@@ -583,7 +615,7 @@ public class PublisherTest {
 
   @Test
   public void closingEndsTheThreadWithItsQueueUnpublished() {
-    Bench bench = new Bench(PublisherSettings.DELAY_MS, "60000").start();
+    Bench bench = Bench.delaying(60_000, 60_000).start();
     bench.stock.finalized(7, 1001, 5, "DS-1");
     bench.announce(7);
     bench.close();

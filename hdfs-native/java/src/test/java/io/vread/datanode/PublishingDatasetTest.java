@@ -325,8 +325,7 @@ public class PublishingDatasetTest {
   @Test
   public void replicasOpenForWritingAreWatched() throws IOException {
     stop();
-    String[] settings = {PublisherSettings.DELAY_MS, "20", PublisherSettings.MAX_DELAY_MS, "60000"};
-    bench = new Bench(settings).start();
+    bench = Bench.delaying(20, 60_000).start();
     stock = bench.stock;
     stock.finalized(7, 1001, 10, "DS-1");
     GrowingReplica writing = new GrowingReplica(8);
