@@ -15,6 +15,7 @@ images are mounted while the cluster runs, and only its datanodes see the mounts
 
 import hashlib
 import json
+import shutil
 import subprocess
 import tempfile
 import urllib.error
@@ -256,11 +257,37 @@ class HdfsCluster:
             jvm.run(command, "hdfs namenode -rollback", stdin=answer)
         self._start_again([], ["-rollback"])
 
-    def _start_again(self, namenode, datanode):
+    def _start_again(self, namenode, datanode, which=None):
         self.namenode = self._spawn("namenode", NAMENODE, arguments=namenode)
-        for each in self.datanodes:
+        for each in which or self.datanodes:
             self._start_datanode(each, datanode)
         self.wait_ready()
+
+    def clone(self, original, new_ids=True):
+        """Before the first start of a live cluster: takes the namespace and the disks of another
+        cluster, which has stopped, as if its virtual machines were cloned.  new_ids: datanodes and
+        storages get ids of their own."""
+        shutil.copytree(original.name_dir, self.name_dir)
+        for own, other in zip(self._disks(), original._disks(), strict=True):
+            own.copy(other)
+        self.attach_disks()
+        if new_ids:
+            for datanode in self.datanodes:
+                datanode.renew_ids()
+        self.sync()
+
+    def back_up_names(self):
+        """Copies the name directory for restore_names(), and returns the copy."""
+        return Path(shutil.copytree(self.name_dir, self.directory / "name-backup"))
+
+    def restore_names(self, backup):
+        """Starts the daemons that run anew, with the namespace of the backup.  The NameNode then
+        gives out again the block ids that it gave out since."""
+        running = [datanode for datanode in self.datanodes if datanode.running]
+        self._stop_daemons()
+        shutil.rmtree(self.name_dir)
+        shutil.copytree(backup, self.name_dir)
+        self._start_again([], [], running)
 
     def _start_datanode(self, datanode, arguments=()):
         own = [datanode.conf_dir, *datanode.class_path]

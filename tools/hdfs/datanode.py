@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One DataNode of a cluster (cluster.py): its data directories, its process, its disks if any."""
 
+import re
+import uuid
 from pathlib import Path
 
 from tools.hdfs import config, jvm
@@ -117,6 +119,16 @@ class DataNode:
     def storage_ids(self):
         """The storage ids of the data directories, in the same order."""
         return [_storage_id(path / "current" / "VERSION") for path in self.data_dirs]
+
+    def renew_ids(self):
+        """Gives the stopped datanode and its storages new ids, as an operator gives them to a
+        cloned machine.  The ids of cluster, namespace and block pool stay."""
+        own = str(uuid.uuid4())
+        for path in self.data_dirs:
+            version = path / "current" / "VERSION"
+            text = re.sub(r"(?m)^datanodeUuid=.*", f"datanodeUuid={own}", version.read_text())
+            text = re.sub(r"(?m)^storageID=.*", f"storageID=DS-{uuid.uuid4()}", text)
+            version.write_text(text)
 
 
 def _storage_id(version):

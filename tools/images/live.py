@@ -61,6 +61,11 @@ class LiveDisk:
         space.mount_image(self.path, self.mount_point, self.offset, self.length, self._kind)
         self._space = space
 
+    def copy(self, original):
+        """Makes the image a copy of another disk's, which is not attached."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        _run(["cp", str(original.path), str(self.path)])
+
     def detach(self):
         if self._space:
             self._space.unmount(self.mount_point)
