@@ -40,15 +40,22 @@ final class Content {
   /** The file that write() wrote with the same arguments. Null: there is no such file. */
   static Content present(Context context, String name, Args args) throws IOException {
     Path path = new Path(name);
-    byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
+    byte[] bytes = made(name, args);
     boolean found =
         context.stock.exists(path) && context.stock.getFileStatus(path).getLen() == bytes.length;
     return found ? new Content(path, bytes) : null;
   }
 
-  /** Writes a file. Arguments: size; on: names of the datanodes that get it; block: its size. */
+  private static byte[] made(String name, Args args) {
+    return random(args.number("seed", name.hashCode()), args.number("size", USUAL_SIZE));
+  }
+
+  /**
+   * Writes a file. Arguments: size; seed, by which files of one name have other bytes; on: names of
+   * the datanodes that get it; block: its size.
+   */
   static Content write(Context context, String name, Args args) throws Exception {
-    byte[] bytes = random(name.hashCode(), args.number("size", USUAL_SIZE));
+    byte[] bytes = made(name, args);
     Path path = new Path(name);
     int usual = context.stockConf.getInt("dfs.replication", 1);
     short replicas = (short) (args.has("on") ? args.list("on").size() : usual);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package io.vread.check;
 
+import java.io.Closeable;
 import java.net.URI;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
@@ -13,11 +14,13 @@ import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.BlockLocation;
 import org.apache.hadoop.fs.CreateFlag;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.HdfsBlockLocation;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.io.IOUtils;
 
 /**
  * Scenarios with files at any URI: in another namespace, below a mount point of ViewFs, with a
@@ -31,6 +34,7 @@ final class Elsewhere {
     scenarios.put("append-at", Elsewhere::append);
     scenarios.put("link-at", Elsewhere::link);
     scenarios.put("read-at", Elsewhere::read);
+    scenarios.put("read-in-turn", Elsewhere::readInTurn);
     scenarios.put("delete-at", Elsewhere::delete);
     scenarios.put("where-at", Elsewhere::where);
   }
@@ -132,6 +136,43 @@ final class Elsewhere {
     }
     result.put("stats", Statistics.now().minus(before));
     return result;
+  }
+
+  /**
+   * Reads the files "uris", made from "seeds", in turn, as a copy between clusters does: a piece of
+   * each by its stream and the same piece by a pread. "stats": of the reading by vRead.
+   */
+  private static Map<String, Object> readInTurn(Context context, Args args) throws Exception {
+    int size = (int) args.number("size", 0);
+    List<Content> files = new ArrayList<>();
+    for (int i = 0; i < args.list("uris").size(); i++) {
+      long seed = Long.parseLong(args.list("seeds").get(i));
+      files.add(new Content(new Path(args.list("uris").get(i)), Content.random(seed, size)));
+    }
+    Statistics before = Statistics.now();
+    List<FSDataInputStream> streams = new ArrayList<>();
+    List<Closeable> opened = new ArrayList<>();
+    try {
+      for (Content file : files) {
+        FileSystem fs = open(context.vreadConf, file.path);
+        opened.add(fs);
+        streams.add(fs.open(file.path));
+        opened.add(0, streams.get(streams.size() - 1));
+      }
+      byte[] piece = new byte[100_000];
+      for (int at = 0; at < size; at += piece.length) {
+        for (int i = 0; i < files.size(); i++) {
+          int length = Math.min(piece.length, size - at);
+          streams.get(i).readFully(piece, 0, length);
+          files.get(i).check(at, piece, 0, length);
+          streams.get(i).readFully(at, piece, 0, length);
+          files.get(i).check(at, piece, 0, length);
+        }
+      }
+    } finally {
+      IOUtils.cleanupWithLogger(null, opened.toArray(new Closeable[0]));
+    }
+    return Map.of("bytes", 2L * size * files.size(), "stats", Statistics.now().minus(before));
   }
 
   private static long readBy(FileSystem fs, Content file) throws Exception {
