@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a class of Hadoop's own tests, as stock or through vRead's plug-ins (tests/hdfs/upstream).
 
-    stock = run_class("hdfs.TestPread", folder, by_vread=False)
-    vread = run_class("hdfs.TestPread", folder, by_vread=True)
+    stock = run_class("hdfs.TestPread", folder / "stock", by_vread=False, version="3.5.0")
+    vread = run_class("hdfs.TestPread", folder / "vread", by_vread=True, version="3.5.0")
     stock.verdicts["testMaxOutHedgedReadPool"]    # "passed", "failed", "skipped" or "unfinished"
 
 Each run is a JVM of its own.  The class starts MiniDFSClusters, as many as it likes, in that JVM.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.support.hadoop_client import JAR, vread_properties
 from tests.support.java_classes import REPOSITORY, compiled_java
-from tools.hdfs import DEFAULT_VERSION, config, jvm, upstream_class_path
+from tools.hdfs import config, jvm, upstream_class_path
 from tools.hdfs.class_archive import archived_class_path
 from tools.images import LiveDisk, MountSpace
 from tools.vreadd import Vreadd
@@ -80,7 +80,7 @@ class ClassRun:
         return self.statistics.get("vread", {}).get("bytes", 0)
 
 
-def run_class(name, folder, by_vread, left_out=(), version=DEFAULT_VERSION):
+def run_class(name, folder, by_vread, version, left_out=()):
     """name: without "org.apache.hadoop.".  left_out: methods that are not run."""
     folder = Path(folder)
     folder.mkdir(parents=True)
@@ -128,7 +128,9 @@ def _configure(folder, properties):
 def _java(folder, version, words, data):
     jars = f"{archived_class_path(version)}/*"
     tests = f"{upstream_class_path(version)}/*"
-    classes = compiled_java(SOURCES, lambda: f"{jars}:{tests}:{JAR}", "upstream", version)
+    classes = compiled_java(
+        SOURCES, lambda: f"{jars}:{tests}:{JAR}", f"upstream-{version}", version
+    )
     return jvm.java_command(
         f"{folder / 'conf'}:{classes}:{JAR}:{jars}:{tests}",
         RUNNER,

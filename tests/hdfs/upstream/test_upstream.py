@@ -22,17 +22,20 @@ from tests.support.upstream import run_class
 pytestmark = [pytest.mark.hadoop, pytest.mark.spread]
 
 RECORD = REPOSITORY / "build" / "upstream.json"
+VERSIONS = ("3.4.3", "3.5.0")  # of JUnit 4 and JUnit 5
 PARAMETERS = [
     pytest.param(own, id=str(own), marks=() if own.quick else pytest.mark.slow) for own in CLASSES
 ]
 
 
 @pytest.mark.parametrize("own", PARAMETERS)
-def test_same_verdicts(own, tmp_path):
-    stock = run_class(own.name, tmp_path / "stock", by_vread=False, left_out=own.left_out)
-    vread = run_class(own.name, tmp_path / "vread", by_vread=True, left_out=own.left_out)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_same_verdicts(version, own, tmp_path):
+    arguments = {"version": version, "left_out": own.left_out}
+    stock = run_class(own.name, tmp_path / "stock", by_vread=False, **arguments)
+    vread = run_class(own.name, tmp_path / "vread", by_vread=True, **arguments)
     differing = _differing(stock, vread)
-    _record(own, stock, vread, differing)
+    _record(f"{version} {own.name}", own, stock, vread, differing)
     assert "passed" in stock.verdicts.values(), stock.reasons
     assert set(differing) == set(own.differs), _tell(differing, vread)
     assert bool(vread.bytes) != bool(own.no_bytes), vread.statistics
@@ -54,7 +57,7 @@ def _tell(differing, vread):
     return "\n".join(lines)
 
 
-def _record(own, stock, vread, differing):
+def _record(name, own, stock, vread, differing):
     """Replaces the class's entry in the record.  Several processes run tests."""
     entry = {
         "stock": collections.Counter(stock.verdicts.values()),
@@ -72,4 +75,4 @@ def _record(own, stock, vread, differing):
         record.seek(0)
         entries = json.loads(record.read() or "{}")
         record.truncate(0)
-        json.dump(entries | {own.name: entry}, record, indent=1)
+        json.dump(entries | {name: entry}, record, indent=1)

@@ -4,30 +4,40 @@ package io.vread.upstream;
 import java.io.FileWriter;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
-import org.junit.runner.Description;
-import org.junit.runner.JUnitCore;
-import org.junit.runner.Request;
-import org.junit.runner.manipulation.Filter;
-import org.junit.runner.notification.Failure;
-import org.junit.runner.notification.RunListener;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestSource;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs one JUnit 4 class of Hadoop's own tests, and writes the verdict of each method into a file.
- * tests/hdfs/upstream starts it, in a JVM of its own for each class.
+ * Runs one class of Hadoop's own tests, of JUnit 4 or 5, and writes the verdict of each method into
+ * a file. tests/hdfs/upstream starts it, in a JVM of its own for each class.
  *
  * <p>Usage: {@code Runner VERDICTS CLASS [METHOD LEFT OUT...]}. A line of the file is a verdict, a
  * tab, the method's name, a tab, and the first line of the failure. The verdict "began" is followed
  * by another one, unless the JVM ended meanwhile.
  */
-public final class Runner extends RunListener {
+public final class Runner implements TestExecutionListener {
   private final PrintWriter verdicts;
-  private final Set<String> decided = new HashSet<>();
+  private TestPlan plan;
 
   private Runner(PrintWriter verdicts) {
     this.verdicts = verdicts;
@@ -35,11 +45,13 @@ public final class Runner extends RunListener {
 
   public static void main(String[] arguments) throws Exception {
     Set<String> leftOut = new HashSet<>(Arrays.asList(arguments).subList(2, arguments.length));
-    Request request = Request.aClass(Class.forName(arguments[1])).filterWith(without(leftOut));
+    LauncherDiscoveryRequest request =
+        LauncherDiscoveryRequestBuilder.request()
+            .selectors(DiscoverySelectors.selectClass(arguments[1]))
+            .filters(without(leftOut))
+            .build();
     try (PrintWriter out = new PrintWriter(new FileWriter(arguments[0]), true)) {
-      JUnitCore core = new JUnitCore();
-      core.addListener(new Runner(out));
-      core.run(request);
+      LauncherFactory.create().execute(request, new Runner(out));
     }
     writeStatistics();
     System.exit(0); // threads that a test left behind must not keep the JVM
@@ -64,57 +76,71 @@ public final class Runner extends RunListener {
     }
   }
 
-  private static Filter without(Set<String> leftOut) {
-    return new Filter() {
-      @Override
-      public boolean shouldRun(Description description) {
-        return !description.isTest() || !leftOut.contains(description.getMethodName());
-      }
+  private static PostDiscoveryFilter without(Set<String> leftOut) {
+    return descriptor ->
+        FilterResult.includedIf(
+            !methodName(descriptor.getSource()).map(leftOut::contains).orElse(false));
+  }
 
-      @Override
-      public String describe() {
-        return "without " + leftOut;
-      }
-    };
+  private static Optional<String> methodName(Optional<TestSource> source) {
+    return source
+        .filter(MethodSource.class::isInstance)
+        .map(method -> ((MethodSource) method).getMethodName());
   }
 
   @Override
-  public void testStarted(Description description) {
-    say("began", description, "");
+  public void testPlanExecutionStarted(TestPlan plan) {
+    this.plan = plan;
   }
 
   @Override
-  public void testFailure(Failure failure) {
-    decided.add(name(failure.getDescription()));
-    say("failed", failure.getDescription(), String.valueOf(failure.getException()));
-    System.err.println(failure.getTrace());
-  }
-
-  @Override
-  public void testAssumptionFailure(Failure failure) {
-    decided.add(name(failure.getDescription()));
-    say("skipped", failure.getDescription(), String.valueOf(failure.getMessage()));
-  }
-
-  @Override
-  public void testIgnored(Description description) {
-    say("skipped", description, "");
-  }
-
-  @Override
-  public void testFinished(Description description) {
-    if (!decided.contains(name(description))) {
-      say("passed", description, "");
+  public void executionStarted(TestIdentifier test) {
+    if (test.isTest()) {
+      say("began", test, "");
     }
   }
 
-  /** Failures of a whole class, for example in a method annotated BeforeClass, have no method. */
-  private static String name(Description description) {
-    return description.isTest() ? description.getMethodName() : "(class)";
+  @Override
+  public void executionSkipped(TestIdentifier test, String reason) {
+    say("skipped", test, reason);
   }
 
-  private void say(String verdict, Description description, String why) {
+  @Override
+  public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+    String why = result.getThrowable().map(Throwable::toString).orElse("");
+    result.getThrowable().ifPresent(Throwable::printStackTrace);
+    switch (result.getStatus()) {
+      case FAILED:
+        say("failed", test, why);
+        break;
+      case ABORTED:
+        say("skipped", test, why);
+        break;
+      default:
+        if (test.isTest()) {
+          say("passed", test, "");
+        }
+    }
+  }
+
+  /**
+   * The name below the class: the method's, after those of the parameters that the class runs with.
+   * What fails for the whole class, as in a method annotated BeforeAll, is "(class)".
+   */
+  private String name(TestIdentifier test) {
+    Deque<String> names = new ArrayDeque<>();
+    for (Optional<TestIdentifier> each = Optional.of(test);
+        each.isPresent();
+        each = plan.getParent(each.get())) {
+      names.push(each.get().getDisplayName().replace("()", ""));
+    }
+    return names.size() > 2
+        ? String.join("/", new ArrayList<>(names).subList(2, names.size()))
+        : "(class)";
+  }
+
+  private void say(String verdict, TestIdentifier test, String why) {
     String line = why.split("\n", 2)[0].replace('\t', ' ');
-    verdicts.println(verdict + "\t" + name(description) + "\t" + line);
+    verdicts.println(verdict + "\t" + name(test) + "\t" + line);
   }
 }
