@@ -35,7 +35,6 @@ def default_properties(rpc, namenode_http, name_dir, block_size, replication):
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
         "dfs.heartbeat.interval": "1",
         "dfs.replication": str(replication),
-        "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_size),
         "dfs.checksum.type": "CRC32C",
         "dfs.bytes-per-checksum": "512",

@@ -373,7 +373,6 @@ def _properties(block_mib: int) -> dict[str, str]:
         # A disk may be filled to its last block.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
         "dfs.replication": "1",
-        "dfs.permissions.enabled": "false",
         "dfs.blocksize": str(block_mib << 20),
         # Hadoop's limit is 60 s of real time.  On a busy machine, an emulated host may take longer
         # for a packet.  No test on emulated hosts is about this limit.

@@ -30,6 +30,8 @@ OPENERS = {
     "token": f"{USER} (auth:TOKEN)",
 }
 FILE = {"uri": "/private"}
+# USER writes the files.  Without it, only the principal of the NameNode may write in "/".
+SUPERUSER = {"hadoop.user.group.static.mapping.overrides": "alice=supergroup"}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def bed(request, kdc, tmp_path_factory):
         names=["dn1"],
         datanodes=1,
         replication=1,
-        conf=kdc.properties(),
+        conf=kdc.properties() | SUPERUSER,
         java_options=kdc.java_options,
         client={"java_options": kdc.java_options, "environment": kdc.log_in(USER)},
     ) as running:
