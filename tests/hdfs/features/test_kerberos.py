@@ -8,11 +8,11 @@ the plug-in asks the NameNode and reads from the datanode by itself, in a thread
 
 import errno
 import json
-import re
 
 import pytest
 
 from tests.libvread import vreadlib
+from tests.support.audit_log import AuditLog
 from tests.support.daemon import REPOSITORY
 from tests.support.feature_table import check_cell
 from tests.support.hadoop_bed import SOON, VERSIONS, hadoop_bed, known
@@ -72,19 +72,12 @@ def test_privacy(bed, credential, record_property):
     check_cell(record_property, FEATURE, cell, bed.client, **FILE, **arguments)
 
 
-def _openers(bed):
-    """Who has opened the file so far, in the words of the NameNode's audit log."""
-    (log,) = bed.hdfs.namenode_logs
-    pattern = rf"ugi=(.*)\tip=\S+\tcmd=open\tsrc={FILE['uri']}\t"
-    return re.findall(pattern, log.read_text(errors="replace"))
-
-
 @pytest.mark.slow
 def test_duels(bed, kdc, credential, tmp_path):
     """The plug-in must be able to read as the stock client, with any credential, and must use no
     other.  A duel may end between two scenarios, so the plug-in's own file tells of it."""
     name, arguments = credential
-    before = _openers(bed)
+    audit = AuditLog(bed.hdfs)
     statistics = tmp_path / "statistics.json"
     with bed.another_client(
         tmp_path,
@@ -100,7 +93,7 @@ def test_duels(bed, kdc, credential, tmp_path):
             return found.get("measured")
 
         eventually(measured, what="a duel")
-    assert set(_openers(bed)[len(before) :]) == {OPENERS[name]}
+    assert {access.user for access in audit.locations(FILE["uri"])} == {OPENERS[name]}
 
 
 def test_nobody_without_a_token_is_served(bed):
