@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.hadoop_client import JAR, HadoopClient, compiled, vread_properties
+from tests.support.peers import free_address
 from tests.support.torture import CLIENT_PROPERTIES
 from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, HdfsCluster, jvm
 from tools.hdfs.class_archive import archived_class_path
 from tools.hdfs.native_code import libhadoop_dir, locks_memory
+from tools.peers import Authority, peer
 from tools.vreadd import Vreadd
 
 SERVED = ("dn1", "dn2")
@@ -112,12 +114,23 @@ VERSIONS = [
     pytest.param(mode, marks=[] if mode is MODES[1] else pytest.mark.slow, id=str(mode))
     for mode in MODES[1:]
 ]
-# For a test whose result does not depend on Hadoop version or tokens: other modes are marked slow.
-ONE_COLUMN = pytest.mark.parametrize(
-    "bed",
-    [mode if mode is MODES[1] else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
-    indirect=True,
-    ids=str,
+
+
+def _one_column(quick):
+    """Marks a test that runs in this mode; in the others it is slow."""
+    modes = [
+        mode if mode is quick else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES
+    ]
+    return pytest.mark.parametrize("bed", modes, indirect=True, ids=str)
+
+
+# For a test whose result does not depend on Hadoop version or tokens.
+ONE_COLUMN = _one_column(MODES[1])
+# For a test of what block tokens would tell the client.
+WITHOUT_TOKENS = _one_column(MODES[0])
+# Log messages of the stock client when it blames a datanode or a replica.
+BLAME = re.compile(
+    r"add to deadNodes|Failed to connect|Found Checksum error|Could not obtain block"
 )
 
 
@@ -255,6 +268,27 @@ def _start(stack, mode, cluster, folder, served, options, sections=""):
     bed = Bed(mode, cluster, vreadd, client)
     bed.wait_until_served()
     return bed
+
+
+@contextlib.contextmanager
+def two_hosts(bed, folder):
+    """A vreadd that serves the datanodes of SERVED; that of another host gives it blocks of dn3.
+    Neither has keys of block tokens."""
+    authority = Authority(folder)
+    address = free_address()
+    there = Vreadd(
+        bed.hdfs.served("dn3"),
+        bed.mode.variant,
+        sections=authority.host("there", listen=address) + peer("here", allow_datanodes="dn3"),
+    )
+    here = Vreadd(
+        bed.hdfs.served(*SERVED),
+        bed.mode.variant,
+        sections=authority.host("here") + peer("there", address=address, datanodes="dn3"),
+    )
+    with there, here:
+        eventually(lambda: here.status()["peers"]["peers"][0]["storages"] > 0, SOON)
+        yield here
 
 
 @contextlib.contextmanager

@@ -236,6 +236,11 @@ class HdfsCluster:
                 datanode.stop()
                 datanode.ports = free_ports(DATANODE_PORTS)
 
+    def start_namenode(self):
+        """Starts the NameNode after it was killed.  Returns when it knows the datanodes again."""
+        self._start_namenode()
+        self.wait_ready()
+
     def reconfigure_datanode(self, name, dirs):
         """Leaves a running datanode only the first of its data directories in its configuration.
         It uses the others until `hdfs dfsadmin -reconfig datanode`."""

@@ -16,17 +16,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.hadoop_bed import ONE_COLUMN, SOON, by_tcp, known, served
+from tests.support.hadoop_bed import BLAME, ONE_COLUMN, SOON, by_tcp, known, served
 from tests.support.hadoop_client import JAR, ClientError, another_user
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
 
 READERS = 8
-# Log messages of the stock client when it blames a datanode or a replica.
-BLAME = re.compile(
-    r"add to deadNodes|Failed to connect|Found Checksum error|Could not obtain block"
-)
 
 
 @pytest.fixture

@@ -40,6 +40,8 @@ public final class Client {
     Background.register(scenarios);
     Programs.register(scenarios);
     NewKeys.register(scenarios);
+    Outage.register(scenarios);
+    Counting.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =

@@ -57,24 +57,30 @@ final class Content {
   static Content write(Context context, String name, Args args) throws Exception {
     byte[] bytes = made(name, args);
     Path path = new Path(name);
-    int usual = context.stockConf.getInt("dfs.replication", 1);
-    short replicas = (short) (args.has("on") ? args.list("on").size() : usual);
-    long block = args.number("block", context.stockConf.getLong("dfs.blocksize", 1 << 20));
-    try (FSDataOutputStream out =
-        context.stock.create(
-            path,
-            FsPermission.getFileDefault(),
-            true,
-            65536,
-            replicas,
-            block,
-            null,
-            addresses(context, args.list("on")))) {
+    try (FSDataOutputStream out = create(context, path, args)) {
       out.write(bytes);
     }
-    awaitReplicas(context, path, replicas);
+    awaitReplicas(context, path, replicas(context, args));
     Settled.wait(context);
     return new Content(path, bytes);
+  }
+
+  /** Creates a file with the arguments "on" and "block" of write(). */
+  static FSDataOutputStream create(Context context, Path path, Args args) throws IOException {
+    return context.stock.create(
+        path,
+        FsPermission.getFileDefault(),
+        true,
+        65536,
+        replicas(context, args),
+        args.number("block", context.stockConf.getLong("dfs.blocksize", 1 << 20)),
+        null,
+        addresses(context, args.list("on")));
+  }
+
+  private static short replicas(Context context, Args args) {
+    int usual = context.stockConf.getInt("dfs.replication", 1);
+    return (short) (args.has("on") ? args.list("on").size() : usual);
   }
 
   /** The NameNode may hear of all replicas but one only after the file was closed. */

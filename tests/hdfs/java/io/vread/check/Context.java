@@ -23,9 +23,11 @@ final class Context implements AutoCloseable {
   final Map<String, String> own = new LinkedHashMap<>();
   final Map<String, Content> kept = new LinkedHashMap<>();
   final Background background = new Background();
+  final Outage outage = new Outage();
 
   Context(String[] arguments) throws IOException {
     stockConf.unset(BUILDERS);
+    RecordedCalls.record(stockConf);
     vreadConf = new Configuration(stockConf);
     vreadConf.set("dfs.client.context", "vread"); // connections of its own
     for (String argument : arguments) {

@@ -116,8 +116,8 @@ final class Elsewhere {
   }
 
   /**
-   * Reads a file by both clients, in two ways, as a user of {@link Users}. "stats": of the reading
-   * by vRead only.
+   * Reads a file by both clients, in two ways, as a user of {@link Users}. default: the file system
+   * of names without one. "stats": of the reading by vRead only.
    */
   private static Map<String, Object> read(Context context, Args args) throws Exception {
     PrivilegedExceptionAction<Map<String, Object>> reading = () -> readAsUser(context, args);
@@ -126,12 +126,12 @@ final class Elsewhere {
 
   private static Map<String, Object> readAsUser(Context context, Args args) throws Exception {
     Content file = content(args);
-    try (FileSystem stock = open(context.stockConf, file.path)) {
+    try (FileSystem stock = open(withDefault(context.stockConf, args), file.path)) {
       readBy(stock, file);
     }
     Statistics before = Statistics.now();
     Map<String, Object> result = new LinkedHashMap<>();
-    try (FileSystem vread = open(context.vreadConf, file.path)) {
+    try (FileSystem vread = open(withDefault(context.vreadConf, args), file.path)) {
       result.put("bytes", readBy(vread, file));
     }
     result.put("stats", Statistics.now().minus(before));
@@ -173,6 +173,14 @@ final class Elsewhere {
       IOUtils.cleanupWithLogger(null, opened.toArray(new Closeable[0]));
     }
     return Map.of("bytes", 2L * size * files.size(), "stats", Statistics.now().minus(before));
+  }
+
+  private static Configuration withDefault(Configuration conf, Args args) {
+    Configuration result = new Configuration(conf);
+    if (args.has("default")) {
+      FileSystem.setDefaultUri(result, args.text("default"));
+    }
+    return result;
   }
 
   private static long readBy(FileSystem fs, Content file) throws Exception {
