@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fixture of the matrix: `bed`, one cluster with vRead for each column."""
+"""The fixtures of the matrix: `bed`, one cluster with vRead for each column; `restored`, for tests
+that stop its vreadd."""
 
 import pytest
 
@@ -10,3 +11,11 @@ from tests.support.hadoop_bed import MODES, hadoop_bed
 def bed(request, tmp_path_factory):
     with hadoop_bed(request.param, tmp_path_factory.mktemp("bed")) as running:
         yield running
+
+
+@pytest.fixture
+def restored(bed):
+    """Resumes or restarts vreadd after the test, and waits until it serves."""
+    yield
+    bed.vreadd.resume() if bed.vreadd.running else bed.vreadd.start()
+    bed.wait_until_served()

@@ -34,14 +34,6 @@ def unharmed(bed):
     assert not BLAME.search(bed.client.logged()[said:])
 
 
-@pytest.fixture
-def restored(bed):
-    """Resumes or restarts vreadd after the test, and waits until it serves."""
-    yield
-    bed.vreadd.resume() if bed.vreadd.running else bed.vreadd.start()
-    bed.wait_until_served()
-
-
 # ---- the backend ------------------------------------------------------------
 
 

@@ -42,6 +42,7 @@ public final class Client {
     NewKeys.register(scenarios);
     Outage.register(scenarios);
     Counting.register(scenarios);
+    Users.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =

@@ -24,6 +24,7 @@ final class Context implements AutoCloseable {
   final Map<String, Content> kept = new LinkedHashMap<>();
   final Background background = new Background();
   final Outage outage = new Outage();
+  final Users users = new Users();
 
   Context(String[] arguments) throws IOException {
     stockConf.unset(BUILDERS);

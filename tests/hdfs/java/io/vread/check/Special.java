@@ -44,11 +44,16 @@ final class Special {
     return Map.of("bytes", bytes, "stats", Statistics.now().minus(before));
   }
 
-  private static Map<String, Object> erasureCoded(Context context, Args args) throws Exception {
-    Path directory = new Path("/erasure-coded");
+  /** Makes a folder for erasure-coded files. */
+  static void makeStriped(Context context, Path directory) throws IOException {
     context.stock.mkdirs(directory);
     context.stock.enableErasureCodingPolicy(EC_POLICY);
     context.stock.setErasureCodingPolicy(directory, EC_POLICY);
+  }
+
+  private static Map<String, Object> erasureCoded(Context context, Args args) throws Exception {
+    Path directory = new Path("/erasure-coded");
+    makeStriped(context, directory);
     byte[] bytes = Content.random(5, args.number("size", 5 << 20));
     Content file = Content.write(context, directory + "/file", bytes);
     Statistics before = Statistics.now();
