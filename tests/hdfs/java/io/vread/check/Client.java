@@ -43,6 +43,7 @@ public final class Client {
     Outage.register(scenarios);
     Counting.register(scenarios);
     Users.register(scenarios);
+    Interrupts.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =

@@ -25,6 +25,7 @@ final class Context implements AutoCloseable {
   final Background background = new Background();
   final Outage outage = new Outage();
   final Users users = new Users();
+  final Interrupts interrupts = new Interrupts();
 
   Context(String[] arguments) throws IOException {
     stockConf.unset(BUILDERS);
