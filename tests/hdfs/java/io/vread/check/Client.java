@@ -44,6 +44,7 @@ public final class Client {
     Counting.register(scenarios);
     Users.register(scenarios);
     Interrupts.register(scenarios);
+    ClassLoaders.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =
