@@ -38,7 +38,6 @@ def test_maven_module():
         "HedgedRead",
         "Backoff",
         "Statistics",
-        "ClientMetrics",
         "Start",
     ):
         assert suites[f"io.vread.hdfs.{name}Test"] > 1

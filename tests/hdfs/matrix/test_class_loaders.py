@@ -7,12 +7,10 @@ import pytest
 from tests.support.hadoop_bed import ONE_COLUMN
 from tests.support.hadoop_client import JAR
 from tests.support.waiting import eventually
+from tools.hdfs.plug_in import BUILDER_ALONE
 
 pytestmark = [pytest.mark.hadoop, ONE_COLUMN]
 
-BUILDER = {
-    "dfs.client.replica.accessor.builder.classes": "io.vread.hdfs.VreadReplicaAccessorBuilder"
-}
 LOADERS = 35
 SIZE = 100_000
 
@@ -23,7 +21,7 @@ def test_class_loaders_are_collected(bed, tmp_path):
     token tells it at once where a block is."""
     file = {"file": "/by-class-loaders", "size": SIZE}
     bed.client.do("write", on=["dn1"], **file)
-    properties = [f"{name}={value}" for name, value in (BUILDER | bed.properties()).items()]
+    properties = [f"{name}={value}" for name, value in (bed.properties() | BUILDER_ALONE).items()]
     connections = _connections(bed)
     with bed.another_client(tmp_path, properties={}, jar=tmp_path / "none.jar") as client:
         for _ in range(2):

@@ -3,6 +3,10 @@ package io.vread;
 
 import java.security.AccessController;
 import java.security.PrivilegedAction;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.ipc.CallerContext;
 
 /**
@@ -31,6 +35,42 @@ public final class BackgroundThread implements PrivilegedAction<Thread> {
     thread.setPriority(Thread.NORM_PRIORITY);
     thread.setContextClassLoader(BackgroundThread.class.getClassLoader());
     return thread;
+  }
+
+  /** Makes threads of one name, each as {@link #of}. */
+  public static ThreadFactory factory(String name) {
+    return new Factory(name);
+  }
+
+  private static final class Factory implements ThreadFactory {
+    private final String name;
+
+    Factory(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public Thread newThread(Runnable task) {
+      return of(task, name);
+    }
+  }
+
+  /**
+   * An executor of at most {@code count} such threads, which end after a second without work. At
+   * most {@code waiting} tasks, at least one, wait for a thread; others are refused with a
+   * RejectedExecutionException.
+   */
+  public static ThreadPoolExecutor pool(String name, int count, int waiting) {
+    ThreadPoolExecutor pool =
+        new ThreadPoolExecutor(
+            count,
+            count,
+            1,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(waiting),
+            factory(name));
+    pool.allowCoreThreadTimeOut(true);
+    return pool;
   }
 
   @Override

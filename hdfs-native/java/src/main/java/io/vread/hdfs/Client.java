@@ -20,13 +20,13 @@ import org.slf4j.LoggerFactory;
  * connection settings. {@link VreadReplicaAccessorBuilder} opens replicas through it, {@link
  * VreadReplicaAccessor} opens them again.
  *
- * <p>When the client has read enough, it connects anew with a larger share of the pool, and goes
- * back to a small one when it has been idle ({@link PoolShare}). Readers that are open move over to
- * the new connection with their next step.
+ * <p>When the client has read enough, it connects anew with a larger share of the pool ({@link
+ * PoolShare}). Readers that are open move over to the new connection with their next step. An idle
+ * client gives back all: open replicas, connection and work for the daemon thread. The next read
+ * begins anew.
  */
 final class Client {
   private static final int CACHED_REPLICAS = 256;
-  private static final long IDLE_MS = 30_000;
   private static final long TICK_MS = 5_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Client.class);
@@ -44,20 +44,29 @@ final class Client {
   private final Statistics statistics;
   private final ScheduledExecutorService daemon;
   private final PoolShare share;
+  private final long idleMs;
+  private final long tickMs;
+  private final Chores chores = new Chores();
+  private volatile long lastUse;
+  private volatile boolean awake;
 
+  /** idleMs: after so long without readers the client gives back what it has. */
   Client(
       Settings settings,
       Backend backend,
       ScheduledExecutorService daemon,
       Clock clock,
+      long idleMs,
       Statistics statistics) {
+    this.idleMs = idleMs;
+    this.tickMs = Math.min(TICK_MS, idleMs / 2);
     this.settings = settings;
     this.clock = clock;
     this.backend = backend;
     this.statistics = statistics;
     this.daemon = daemon;
-    share = new PoolShare(settings.poolBytes(), clock);
-    cache = new ReplicaCache(clock, CACHED_REPLICAS, IDLE_MS);
+    share = new PoolShare(settings.poolBytes(), clock, idleMs);
+    cache = new ReplicaCache(clock, CACHED_REPLICAS, idleMs);
     running = new Running(clock);
     contests = new Contests(clock);
     holdOff = new HoldOff(clock, Settings.BACKOFF_MS, Settings.MAX_BACKOFF_MS);
@@ -72,7 +81,6 @@ final class Client {
             settings.timeoutMs(),
             Settings.BACKOFF_MS,
             Settings.MAX_BACKOFF_MS);
-    daemon.scheduleWithFixedDelay(new Chores(), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
   }
 
   /** Call only after the native library is loaded. */
@@ -93,24 +101,67 @@ final class Client {
               NativeBackend.INSTANCE,
               process.daemon(),
               Clock.SYSTEM,
+              process.idleMs(),
               process.statistics());
       CLIENTS.put(key, client);
     }
     return client;
   }
 
-  /** What the daemon thread does for the client now and then. */
+  /** What the daemon thread does for the client now and then, until nothing is left to do. */
   private final class Chores implements Runnable {
     @Override
     public void run() {
+      boolean done = false;
       try {
         cache.dropIdle();
         Held.releaseLost();
-        shrinkIfIdle();
-      } catch (Throwable e) { // the executor would not run it again
+        done = share.idle() && sleep();
+      } catch (Throwable e) { // there must be a next time
         LOG.debug("vread: {}: tidying up failed", settings.endpoint(), e);
       }
+      if (!done) {
+        daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
+      }
     }
+  }
+
+  private void use() {
+    lastUse = clock.now();
+    if (!awake) {
+      wake();
+    }
+  }
+
+  private synchronized void wake() {
+    if (!awake) {
+      awake = true;
+      daemon.schedule(chores, tickMs, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * Readers that are open and idle must not keep the connection, and with it its share of the pool:
+   * they open their block again with their next step. True: the client has nothing any more, and the
+   * next reader wakes it.
+   */
+  private synchronized boolean sleep() {
+    long before = lastUse;
+    if (clock.now() - before < idleMs) {
+      return false;
+    }
+    Connection connection = endpoint.retainCurrent();
+    if (connection != null) {
+      Held.letGoOf(connection);
+      connection.release();
+    }
+    cache.dropUnused();
+    if (cache.size() > 0 || !endpoint.rest()) {
+      return false;
+    }
+    awake = false;
+    awake = lastUse != before; // else its reader may have seen the client awake
+    return !awake;
   }
 
   /** What the endpoint asks the client for. */
@@ -177,6 +228,7 @@ final class Client {
 
   /** As {@link #open}, but the backend is asked in any case. */
   Opened openAnew(BlockRead read) {
+    use();
     Running.Call call = running.begin(read.block());
     try {
       Endpoint.Lease lease = endpoint.acquire();
@@ -292,13 +344,6 @@ final class Client {
       share.full();
     } else {
       share.refused();
-    }
-  }
-
-  /** Readers that are open and idle must not keep the old connection, and with it its share. */
-  private void shrinkIfIdle() {
-    if (share.idle() && moveTo(this::connectSmall)) {
-      Held.letGoOfRetired();
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.BackgroundThread;
+import io.vread.Clock;
 import io.vread.Settings;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -12,19 +14,24 @@ import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import javax.management.ObjectName;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What exists once per process: the daemon thread, the statistics, and the places that show the
- * statistics (the JMX bean, Hadoop's metrics system, a log line when the JVM ends, and a file).
- * {@link VreadReplicaAccessorBuilder} and {@link Client} use it.
+ * What exists once per process, or per class loader with the jar: the daemon thread, the statistics,
+ * and the two places that show them, a JMX bean and a file.
  *
  * <p>The file is also written while the JVM runs, because a JVM inside another program (libhdfs)
  * does not end in order.
+ *
+ * <p>While nothing is read there is no thread. A class loader that an application has made for the
+ * jar, as Flink and Spark do for the jars of a job, must go when the application drops it. So in such
+ * a loader bean and shutdown hook go, too, soon after the last read, and come back with the next.
+ * In Hadoop's own class loader they stay.
  */
 final class ClientProcess implements ClientMXBean {
   private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
@@ -35,34 +42,40 @@ final class ClientProcess implements ClientMXBean {
   /** Hadoop's default. Without it Hadoop would parse its configuration files once more. */
   private static final long SHUTDOWN_S = 30;
 
-  private static final long WRITE_INTERVAL_MS = 1000;
+  /** Only tests change it. */
+  static volatile long tickMs = 1_000;
+
+  private static final long IDLE_MS = 30_000;
+  private static final long IDLE_MS_IN_OWN_LOADER = 2_000;
 
   private final Statistics statistics = new Statistics();
   private final ScheduledThreadPoolExecutor daemon;
+  private final boolean inOwnLoader;
+  private final Runnable atExit = new AtExit();
+  private final Runnable tick = new Tick();
+
+  private volatile long lastUse;
+  private volatile boolean awake;
+
   private volatile String statisticsFile = "";
+
+  // Covered by this object's lock:
   private String written = "";
   private boolean writeFailed;
+  private boolean shown; // registering the bean was tried
+  private boolean registered;
+  private boolean hooked;
 
   private ClientProcess() {
-    daemon = new ScheduledThreadPoolExecutor(1, new DaemonThread());
-  }
-
-  private static final class DaemonThread implements ThreadFactory {
-    @Override
-    public Thread newThread(Runnable task) {
-      Thread thread = new Thread(task, "vread-client");
-      thread.setDaemon(true);
-      thread.setContextClassLoader(ClientProcess.class.getClassLoader());
-      return thread;
-    }
+    inOwnLoader = ClientProcess.class.getClassLoader() != FileSystem.class.getClassLoader();
+    daemon = new ScheduledThreadPoolExecutor(1, BackgroundThread.factory("vread-client"));
+    daemon.setKeepAliveTime(1_000, TimeUnit.MILLISECONDS);
+    daemon.allowCoreThreadTimeOut(true);
+    daemon.setRemoveOnCancelPolicy(true);
   }
 
   private static final class Holder {
     static final ClientProcess INSTANCE = new ClientProcess();
-
-    static {
-      INSTANCE.begin();
-    }
   }
 
   static ClientProcess get() {
@@ -77,13 +90,106 @@ final class ClientProcess implements ClientMXBean {
     return daemon;
   }
 
-  /** Sets the statistics file. The first configuration that names a file decides. */
-  synchronized void configure(Settings settings) {
-    if (statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty()) {
-      statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
-      daemon.scheduleWithFixedDelay(
-          this::refreshFile, WRITE_INTERVAL_MS, WRITE_INTERVAL_MS, TimeUnit.MILLISECONDS);
+  /** After so long without reads clients give back what they have. */
+  long idleMs() {
+    return inOwnLoader ? IDLE_MS_IN_OWN_LOADER : IDLE_MS;
+  }
+
+  /**
+   * A block is about to be read. The first configuration that names a statistics file decides on
+   * it.
+   */
+  void use(Settings settings) {
+    lastUse = Clock.SYSTEM.now();
+    if (!awake || namesFile(settings)) {
+      wake(settings);
     }
+  }
+
+  private boolean namesFile(Settings settings) {
+    return statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty();
+  }
+
+  /**
+   * The bean waits for the first tick. To start JMX costs a new JVM 50 ms of a processor, and nobody
+   * looks at a process that ends within a second.
+   */
+  private synchronized void wake(Settings settings) {
+    if (namesFile(settings)) {
+      statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
+    }
+    if (!statisticsFile.isEmpty() && !hooked) {
+      hook();
+    }
+    if (!awake) {
+      awake = true;
+      daemon.schedule(tick, tickMs, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Runs once a second until nothing is read any more. */
+  private final class Tick implements Runnable {
+    @Override
+    public void run() {
+      try {
+        if (!shown) {
+          show();
+        }
+        boolean changed = refreshFile();
+        if (changed || !sleep()) {
+          daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
+        }
+      } catch (Throwable e) { // there must be a next one
+        LOG.debug("vread: showing the statistics failed", e);
+        daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
+      }
+    }
+  }
+
+  /** True: nothing was read for a while, and the next use() wakes the process. */
+  private synchronized boolean sleep() {
+    long before = lastUse;
+    if (Clock.SYSTEM.now() - before < idleMs()) {
+      return false;
+    }
+    awake = false;
+    if (lastUse != before) { // its reader may have seen the process awake
+      awake = true;
+      return false;
+    }
+    if (inOwnLoader) {
+      hide();
+      unhook();
+    }
+    return true;
+  }
+
+  // ---- the bean ---------------------------------------------------------------------------------
+
+  private static ObjectName name() throws Exception {
+    return new ObjectName("io.vread:type=Client");
+  }
+
+  private void show() {
+    shown = true; // or another class loader's is
+    try {
+      ManagementFactory.getPlatformMBeanServer().registerMBean(this, name());
+      registered = true;
+    } catch (Throwable e) { // e.g. a JVM without JMX
+      LOG.debug("vread: no JMX bean (is the jar loaded twice?)", e);
+    }
+  }
+
+  private void hide() {
+    try {
+      if (registered) {
+        ManagementFactory.getPlatformMBeanServer().unregisterMBean(name());
+      }
+    } catch (Throwable e) {
+      LOG.debug("vread: the JMX bean cannot be taken back", e);
+    }
+    shown = false;
+    registered = false;
   }
 
   @Override
@@ -141,6 +247,8 @@ final class ClientProcess implements ClientMXBean {
     return statistics.json(pid());
   }
 
+  // ---- the file ---------------------------------------------------------------------------------
+
   /** Replaces the file as a whole: writes a file beside it and renames that file. */
   @Override
   public synchronized String writeStatistics() throws IOException {
@@ -156,34 +264,10 @@ final class ClientProcess implements ClientMXBean {
     return file.toString();
   }
 
-  private void begin() {
-    try {
-      new Registration(this, statistics).start();
-    } catch (RuntimeException | Error e) { // e.g. no memory for a thread
-      LOG.debug("vread: neither a JMX bean nor metrics", e);
-    }
-    try {
-      ShutdownHookManager.get()
-          .addShutdownHook(new AtExit(), SHUTDOWN_PRIORITY, SHUTDOWN_S, TimeUnit.SECONDS);
-    } catch (IllegalStateException e) {
-      LOG.debug("vread: the JVM is ending already", e);
-    }
-  }
-
-  private final class AtExit implements Runnable {
-    @Override
-    public void run() {
-      if (LOG.isInfoEnabled() && !statistics.nothingHappened()) {
-        LOG.info("{}", statistics.summary());
-      }
-      refreshFile();
-    }
-  }
-
-  /** Writes the file if the statistics have changed. Warns once until a write succeeds. */
-  private synchronized void refreshFile() {
+  /** Writes the file if the statistics have changed, and says so. Warns once until it succeeds. */
+  private synchronized boolean refreshFile() {
     if (statisticsFile.isEmpty() || json().equals(written)) {
-      return;
+      return false;
     }
     try {
       writeStatistics();
@@ -193,6 +277,33 @@ final class ClientProcess implements ClientMXBean {
         LOG.warn("vread: cannot write {}: {}", statisticsFile, e.toString());
       }
       writeFailed = true;
+    }
+    return true;
+  }
+
+  private void hook() {
+    try {
+      ShutdownHookManager.get()
+          .addShutdownHook(atExit, SHUTDOWN_PRIORITY, SHUTDOWN_S, TimeUnit.SECONDS);
+      hooked = true;
+    } catch (IllegalStateException e) {
+      LOG.debug("vread: the JVM is ending already", e);
+    }
+  }
+
+  private void unhook() {
+    try {
+      ShutdownHookManager.get().removeShutdownHook(atExit);
+    } catch (IllegalStateException e) {
+      LOG.debug("vread: the JVM is ending already", e);
+    }
+    hooked = false;
+  }
+
+  private final class AtExit implements Runnable {
+    @Override
+    public void run() {
+      refreshFile();
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
-import io.vread.DaemonThreads;
+import io.vread.BackgroundThread;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -42,7 +42,7 @@ final class Duel {
   static final int FIRST_PAIRS = 2;
   static final int PAIRS = 6;
 
-  static final Duel OF_PROCESS = new Duel(DaemonThreads.pool("vread-duel", 1, 1), new SystemNanos());
+  static final Duel OF_PROCESS = new Duel(BackgroundThread.pool("vread-duel", 1, 1), new SystemNanos());
 
   private static final class SystemNanos implements LongSupplier {
     @Override

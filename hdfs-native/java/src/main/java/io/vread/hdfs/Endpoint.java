@@ -3,6 +3,7 @@ package io.vread.hdfs;
 
 import io.vread.Clock;
 import io.vread.Errno;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -16,7 +17,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only the daemon thread connects. A reader waits for the very first attempt only, together with
  * all other readers and at most the timeout. After a failure readers are refused at once; the
- * daemon thread tries again after a pause, which doubles while attempts fail. An attempt succeeds
+ * daemon thread tries again after a pause, which doubles while attempts fail, until nobody reads. An attempt succeeds
  * only if the backend has answered: a device can be opened while nobody serves it.
  */
 final class Endpoint {
@@ -61,6 +62,8 @@ final class Endpoint {
   private boolean tried; // the first attempt is over
   private String failure; // of the first attempt; null: it succeeded
   private long firstDeadline;
+  private long rests; // how often the endpoint has rested
+  private Future<?> retry;
 
   Endpoint(
       String name,
@@ -81,12 +84,43 @@ final class Endpoint {
   }
 
   Lease acquire() {
-    String failure = awaitFirst();
-    Connection connection = retainCurrent();
-    if (connection != null) {
-      return new Lease(connection, null);
+    while (true) {
+      String refusal = awaitFirst();
+      synchronized (this) {
+        if (current != null && current.retain()) {
+          return new Lease(current, null);
+        }
+        if (asked) { // else it rests since a moment ago
+          return new Lease(null, refusal == null ? "backoff" : refusal);
+        }
+      }
     }
-    return new Lease(null, failure == null ? "backoff" : failure);
+  }
+
+  /**
+   * Gives the connection back unless somebody uses it, and tries for no other, until the next reader
+   * asks. False: it is in use.
+   */
+  boolean rest() {
+    Connection unused;
+    synchronized (this) {
+      if (asked && !tried || current != null && !current.heldByOne()) {
+        return false;
+      }
+      unused = current;
+      current = null;
+      asked = false;
+      tried = false;
+      rests++;
+      if (retry != null) {
+        retry.cancel(false);
+        retry = null;
+      }
+    }
+    if (unused != null) {
+      unused.release();
+    }
+    return true;
   }
 
   /**
@@ -191,7 +225,13 @@ final class Endpoint {
     notifyAll();
   }
 
-  private void tryAgain() {
+  /** rest: how often the endpoint had rested when the attempt was planned. */
+  private void tryAgain(long rest) {
+    synchronized (this) {
+      if (rests != rest) {
+        return;
+      }
+    }
     if (tryOnce() == 0) {
       LOG.info("vread: {}: answers again", name);
     }
@@ -241,11 +281,11 @@ final class Endpoint {
   }
 
   private void pause(int errno) {
-    long pauseMs;
     synchronized (this) {
-      pauseMs = backoff.failed(clock.now());
+      long pauseMs = backoff.failed(clock.now());
+      long rest = rests;
+      LOG.debug("vread: {}: {}; next attempt in {} ms", name, Errno.connectName(errno), pauseMs);
+      retry = daemon.schedule(() -> tryAgain(rest), pauseMs, TimeUnit.MILLISECONDS);
     }
-    LOG.debug("vread: {}: {}; next attempt in {} ms", name, Errno.connectName(errno), pauseMs);
-    daemon.schedule(this::tryAgain, pauseMs, TimeUnit.MILLISECONDS);
   }
 }

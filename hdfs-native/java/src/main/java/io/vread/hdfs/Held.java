@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * reader's lock covers it, and a collected reader has no threads.
  *
  * <p>One thing is thread-safe: between two calls of the reader, the daemon thread may let the
- * replica go ({@link #letGoOfRetired}), so that a reader which is open and idle keeps no share of
+ * replica go ({@link #letGoOf}), so that a reader which is open and idle keeps no share of
  * the pool. The reader then opens the replica again.
  */
 final class Held extends PhantomReference<Object> {
@@ -78,15 +78,18 @@ final class Held extends PhantomReference<Object> {
     }
   }
 
-  /** Releases replicas of retired connections that no call uses. The daemon thread calls it. */
-  static void letGoOfRetired() {
+  /** Releases replicas of a connection, and of retired ones, that no call uses. */
+  static void letGoOf(Connection connection) {
     for (Held each : ALL) {
-      each.letGoIfRetired();
+      each.letGoIfOf(connection);
     }
   }
 
-  private synchronized void letGoIfRetired() {
-    if (!inCall && replica != null && replica.connection().retired()) {
+  private synchronized void letGoIfOf(Connection connection) {
+    if (inCall || replica == null) {
+      return;
+    }
+    if (replica.connection() == connection || replica.connection().retired()) {
       letGo();
     }
   }

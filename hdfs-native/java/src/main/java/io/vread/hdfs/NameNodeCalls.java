@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
-import io.vread.DaemonThreads;
+import io.vread.BackgroundThread;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,7 +38,7 @@ final class NameNodeCalls {
   private static final class Holder {
     static final NameNodeCalls OF_PROCESS =
         new NameNodeCalls(
-            DaemonThreads.pool("vread-namenode", THREADS, WAITING), ClientProcess.get().daemon());
+            BackgroundThread.pool("vread-namenode", THREADS, WAITING), ClientProcess.get().daemon());
   }
 
   static NameNodeCalls ofProcess() {
@@ -59,8 +59,9 @@ final class NameNodeCalls {
       return false;
     }
     try {
-      Future<?> running = threads.submit(new UnderWay(nameNode, call));
-      timer.schedule(new End(running), LIMIT_MS, TimeUnit.MILLISECONDS);
+      UnderWay task = new UnderWay(nameNode, call);
+      Future<?> running = threads.submit(task);
+      task.endBy(timer.schedule(new End(running), LIMIT_MS, TimeUnit.MILLISECONDS));
       return true;
     } catch (RejectedExecutionException e) {
       underWay.remove(nameNode);
@@ -71,10 +72,20 @@ final class NameNodeCalls {
   private final class UnderWay implements Runnable {
     private final String nameNode;
     private final Call call;
+    private Future<?> end;
+    private boolean over;
 
     UnderWay(String nameNode, Call call) {
       this.nameNode = nameNode;
       this.call = call;
+    }
+
+    /** A task that interrupts this one, and is not needed after it. */
+    synchronized void endBy(Future<?> task) {
+      end = task;
+      if (over && end != null) {
+        end.cancel(false);
+      }
     }
 
     @Override
@@ -85,6 +96,12 @@ final class NameNodeCalls {
         LOG.debug("vread: {}: a call to the NameNode failed", nameNode, e);
       } finally {
         underWay.remove(nameNode);
+        synchronized (this) {
+          over = true;
+          if (end != null) {
+            end.cancel(false);
+          }
+        }
       }
     }
   }

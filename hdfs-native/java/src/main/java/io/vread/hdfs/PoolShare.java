@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.LongAdder;
  * <p>All processes of a guest share the pool of the guest's device, and most processes read little.
  * So a client begins with a small share, for which the device keeps room (vread(4)). When the
  * client has read {@link #ENOUGH_BYTES}, it should have its full share, {@code
- * io.vread.pool.bytes}. After {@link #IDLE_MS} without reads it should have a small share again.
+ * io.vread.pool.bytes}. After a time without reads it should have none.
  *
  * <p>Threads: {@link #read} may be called on any thread, the other methods only on the daemon
  * thread.
@@ -22,7 +22,6 @@ final class PoolShare {
   static final long SMALL_BYTES = 128 << 10;
 
   static final long ENOUGH_BYTES = 1 << 20;
-  static final long IDLE_MS = 30_000;
 
   /** A full share that was refused is asked for again after a pause, which doubles. */
   private static final long FIRST_PAUSE_MS = 1_000;
@@ -31,6 +30,7 @@ final class PoolShare {
 
   private final long fullBytes;
   private final Clock clock;
+  private final long idleMs;
   private final Backoff refusals = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 
   private final LongAdder bytes = new LongAdder(); // read so far
@@ -42,7 +42,9 @@ final class PoolShare {
   private long seenBytes; // at the last call of idle()
   private long seenAt; // when seenBytes last changed
 
-  PoolShare(long fullBytes, Clock clock) {
+  /** idleMs: after so long without reads the client is idle. */
+  PoolShare(long fullBytes, Clock clock, long idleMs) {
+    this.idleMs = idleMs;
     this.fullBytes = fullBytes;
     this.clock = clock;
     this.seenAt = clock.now();
@@ -85,7 +87,7 @@ final class PoolShare {
     hungry.set(!full);
   }
 
-  /** True: the client should give its full share back. The daemon thread asks now and then. */
+  /** True: the client should give its share back. The daemon thread asks now and then. */
   boolean idle() {
     long now = clock.now();
     long sum = bytes.sum();
@@ -93,6 +95,6 @@ final class PoolShare {
       seenBytes = sum;
       seenAt = now;
     }
-    return full && now - seenAt >= IDLE_MS;
+    return now - seenAt >= idleMs;
   }
 }

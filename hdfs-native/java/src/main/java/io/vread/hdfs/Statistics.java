@@ -125,18 +125,6 @@ final class Statistics {
     return read == null ? 0 : read;
   }
 
-  boolean nothingHappened() {
-    return opens() == 0 && fallbackBlocks() == 0;
-  }
-
-  String summary() {
-    return "vread: "
-        + (bytes() + " bytes in " + reads() + " reads of " + opens() + " blocks, ")
-        + (failures() + " failed " + failureReasons())
-        + ("; by TCP " + fallbackBlocks() + " blocks " + fallbackReasons())
-        + ("; endpoint " + endpoint);
-  }
-
   /**
    * The statistics as a line of JSON. Its vread.bytes include all bytes of its hdfs.bytes that came
    * by vRead.

@@ -63,7 +63,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Another connection.</b> The client may connect anew, with another share of the pool. Then
  * the reader moves over with its next step, in the middle of a block, too. A reader that is open
- * and idle may lose its replica ({@link Held#letGoOfRetired}), and opens it again.
+ * and idle may lose its replica ({@link Held#letGoOf}), and opens it again.
  *
  * <p><b>Threads.</b> A lock covers every read. close() does not wait for a running read: the last
  * of the two releases the replica. If a reader is collected without close(), {@link Held} releases

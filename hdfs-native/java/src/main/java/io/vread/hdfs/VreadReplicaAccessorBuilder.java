@@ -109,7 +109,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     try {
       ClientProcess process = ClientProcess.get();
       Settings settings = Settings.of(configuration);
-      process.configure(settings);
+      process.use(settings);
       return settings.enabled() ? build(settings) : refuse("disabled");
     } catch (Throwable e) {
       LOG.debug("vread: {} blk_{}_{}", pool, blockId, generationStamp, e);

@@ -40,7 +40,7 @@ public class AccessorTest {
   private final Statistics statistics = new Statistics();
   private final Client client =
       new Client(
-          Settings.of(new Configuration(false)), backend, daemon, clock, statistics);
+          Settings.of(new Configuration(false)), backend, daemon, clock, 30_000, statistics);
 
   public AccessorTest() {
     backend.blocks.put(BLOCK, block);

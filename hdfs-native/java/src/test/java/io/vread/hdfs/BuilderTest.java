@@ -7,6 +7,7 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.vread.Eventually;
 import io.vread.Settings;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -39,8 +40,8 @@ public class BuilderTest {
   }
 
   private ClientMXBean bean() throws Exception {
-    Registered.now();
     ObjectName name = new ObjectName("io.vread:type=Client");
+    Eventually.until(() -> server.isRegistered(name), () -> "no bean");
     return JMX.newMXBeanProxy(server, name, ClientMXBean.class);
   }
 

@@ -35,7 +35,7 @@ public class DuelTest {
   private final Statistics statistics = new Statistics();
   private final Configuration conf = new Configuration(false);
   private final Client client =
-      new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, statistics);
+      new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, 30_000, statistics);
   private final Contest contest = new Contest("BP-1", clock, Contest.Way.VREAD);
 
   private long nanos = 1;

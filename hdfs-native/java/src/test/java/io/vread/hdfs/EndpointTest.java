@@ -61,6 +61,31 @@ public class EndpointTest {
     return lease.refusal;
   }
 
+  /** An endpoint that rests has no connection and no attempt, and begins anew. */
+  @Test
+  public void anUnusedConnectionIsGivenBack() {
+    Endpoint.Lease lease = endpoint.acquire();
+    assertFalse("in use", endpoint.rest());
+    lease.connection.release();
+    assertTrue(endpoint.rest());
+    assertEquals(0, backend.openConnections());
+    connection();
+    assertEquals(2, backend.connects);
+  }
+
+  @Test
+  public void whoRestsTriesForNoConnection() {
+    backend.connectErrno = Errno.ENOENT;
+    assertEquals("no-device", refusal());
+    assertTrue(endpoint.rest());
+    daemon.pass(100_000);
+    assertEquals(1, backend.connects);
+    assertEquals("no-device", refusal());
+    assertEquals(2, backend.connects);
+    daemon.pass(1000);
+    assertEquals("one chain of attempts", 3, backend.connects);
+  }
+
   @Test
   public void oneConnectionForAll() {
     assertSame(connection(), connection());

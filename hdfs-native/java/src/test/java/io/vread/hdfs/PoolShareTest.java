@@ -25,6 +25,7 @@ import org.junit.Test;
 public class PoolShareTest {
   private static final long SMALL = PoolShare.SMALL_BYTES;
   private static final long FULL = 4 << 20;
+  private static final long IDLE_MS = 30_000;
   private static final int PIECE = 64 << 10;
   private static final int LENGTH = 3 << 20;
   private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
@@ -41,7 +42,7 @@ public class PoolShareTest {
 
   // ---- the decision ----------------------------------------------------------------------------
 
-  private final PoolShare share = new PoolShare(FULL, clock);
+  private final PoolShare share = new PoolShare(FULL, clock, IDLE_MS);
 
   /** Reads bytes in small pieces. Returns how many readers were told to grow. */
   private int told(long bytes) {
@@ -79,14 +80,12 @@ public class PoolShareTest {
   }
 
   @Test
-  public void onlyAFullShareIsIdle() {
+  public void idleIsWhoDoesNotRead() {
     share.small();
-    clock.pass(PoolShare.IDLE_MS);
-    assertFalse(share.idle());
     told(PoolShare.ENOUGH_BYTES);
     share.full();
     assertFalse(share.idle());
-    clock.pass(PoolShare.IDLE_MS - 1);
+    clock.pass(IDLE_MS - 1);
     assertFalse(share.idle());
     clock.pass(1);
     assertTrue(share.idle());
@@ -97,7 +96,7 @@ public class PoolShareTest {
   @Test
   public void whoHasConfiguredASmallShareKeepsIt() {
     for (long bytes : new long[] {64 << 10, SMALL}) {
-      PoolShare modest = new PoolShare(bytes, clock);
+      PoolShare modest = new PoolShare(bytes, clock, IDLE_MS);
       assertEquals(bytes, modest.smallBytes());
       modest.small();
       assertFalse(modest.read(Integer.MAX_VALUE));
@@ -108,7 +107,7 @@ public class PoolShareTest {
 
   private Client client() {
     Settings settings = Settings.of(new Configuration(false));
-    return new Client(settings, backend, daemon, clock, statistics);
+    return new Client(settings, backend, daemon, clock, IDLE_MS, statistics);
   }
 
   private static VreadReplicaAccessor reader(Client client, long visibleLength) {
@@ -177,14 +176,14 @@ public class PoolShareTest {
     VreadReplicaAccessor reader = reader(client(), LENGTH);
     read(reader, 0, 2 << 20);
     hasOnly(FULL);
-    daemon.pass(PoolShare.IDLE_MS - 1);
+    daemon.pass(IDLE_MS - 1);
     hasOnly(FULL);
     daemon.pass(10_000); // two looks of the daemon
-    hasOnly(SMALL);
+    assertEquals(Collections.emptyList(), backend.shares());
     assertEquals(0, backend.openFiles());
-    read(reader, 2 << 20, LENGTH - PIECE);
+    read(reader, 2 << 20, (2 << 20) + PIECE);
     hasOnly(SMALL);
-    read(reader, LENGTH - PIECE, LENGTH);
+    read(reader, (2 << 20) + PIECE, LENGTH);
     read(reader, 0, PIECE);
     hasOnly(FULL);
     reader.close();
@@ -196,7 +195,7 @@ public class PoolShareTest {
     VreadReplicaAccessor reader = reader(client(), LENGTH);
     read(reader, 0, 2 << 20);
     for (int i = 0; i < 10; i++) {
-      daemon.pass(PoolShare.IDLE_MS - 6000);
+      daemon.pass(IDLE_MS - 6000);
       read(reader, 0, PIECE);
       hasOnly(FULL);
     }
@@ -212,12 +211,12 @@ public class PoolShareTest {
     backend.duringRead =
         () -> {
           backend.duringRead = () -> {};
-          daemon.pass(2 * PoolShare.IDLE_MS);
-          assertEquals(Arrays.asList(FULL, SMALL), backend.shares());
+          daemon.pass(2 * IDLE_MS);
+          hasOnly(FULL);
         };
     read(reader, 2 << 20, (2 << 20) + PIECE);
     read(reader, (2 << 20) + PIECE, (2 << 20) + 2 * PIECE);
-    hasOnly(SMALL);
+    hasOnly(FULL);
     reader.close();
   }
 
@@ -289,7 +288,7 @@ public class PoolShareTest {
     Client client = client();
     VreadReplicaAccessor reader = reader(client, LENGTH);
     read(reader, 0, 2 << 20);
-    daemon.pass(2 * PoolShare.IDLE_MS);
+    daemon.pass(2 * IDLE_MS);
     backend.blocks.remove(BLOCK);
     try {
       reader.read(2 << 20, new byte[10], 0, 10);
@@ -316,20 +315,5 @@ public class PoolShareTest {
     assertEquals(Collections.emptyList(), backend.shares());
     daemon.pass(1000);
     hasOnly(SMALL);
-  }
-
-  /** While a share for an idle client is being made ready, the backend goes away. */
-  @Test
-  public void aLossWhileTheShareChangesIsALoss() throws IOException {
-    VreadReplicaAccessor reader = reader(client(), LENGTH);
-    read(reader, 0, 2 << 20);
-    backend.connectErrno = Errno.ENOTCONN;
-    daemon.pass(2 * PoolShare.IDLE_MS);
-    hasOnly(FULL); // nothing was given up for a connection that cannot be had
-    backend.connectErrno = 0;
-    daemon.pass(10_000);
-    hasOnly(SMALL);
-    read(reader, 2 << 20, LENGTH - PIECE);
-    reader.close();
   }
 }

@@ -28,7 +28,7 @@ public class RaceTest {
   private final Statistics statistics = new Statistics();
   private final Configuration conf = new Configuration(false);
   private final Client client =
-      new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, statistics);
+      new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, 30_000, statistics);
 
   private long vreadMs = 10;
   private long stockMs = 1;

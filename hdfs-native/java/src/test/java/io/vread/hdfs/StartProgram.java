@@ -26,7 +26,7 @@ final class StartProgram {
   private StartProgram() {}
 
   public static void main(String[] arguments) throws Exception {
-    Registration.afterMs = HOUR_MS;
+    ClientProcess.tickMs = HOUR_MS;
     Configuration conf = new Configuration(false);
     conf.set(
         "dfs.client.replica.accessor.builder.classes",
@@ -40,7 +40,7 @@ final class StartProgram {
     FakeBackend backend = new FakeBackend();
     backend.blocks.put(BLOCK, new FakeBackend.Block(LENGTH));
     Client client =
-        new Client(settings, backend, process.daemon(), Clock.SYSTEM, process.statistics());
+        new Client(settings, backend, process.daemon(), Clock.SYSTEM, 30_000, process.statistics());
     FileSystemContext context =
         new FileSystemContext("nn", null, null, Clock.SYSTEM, NameNodeCalls.ofProcess());
     LocatedBlocks answer = Reads.answer(Reads.located(BLOCK, Reads.ELSEWHERE, "DS-1"));
@@ -51,7 +51,6 @@ final class StartProgram {
     say("bytes: " + reader.read(0, read, 0, LENGTH));
     say("right: " + Arrays.equals(new FakeBackend.Block(LENGTH).content, read));
     say("threads after: " + threads());
-    say("registration: " + registration());
     System.out.flush();
     Runtime.getRuntime().halt(0);
   }
@@ -81,18 +80,5 @@ final class StartProgram {
       }
     }
     return names;
-  }
-
-  /** "waits", or "is over". */
-  private static String registration() throws InterruptedException {
-    for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread instanceof Registration) {
-        while (thread.getState() == Thread.State.RUNNABLE) {
-          Thread.sleep(1);
-        }
-        return thread.getState() == Thread.State.TIMED_WAITING ? "waits" : "is over";
-      }
-    }
-    return "is over";
   }
 }

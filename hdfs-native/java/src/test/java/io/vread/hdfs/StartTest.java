@@ -84,13 +84,12 @@ public class StartTest {
   @Test
   public void noThreadBeforeTheFirstRead() {
     assertEquals("[]", said("threads before"));
-    assertEquals("[vread-client, vread-metrics]", said("threads after"));
+    assertEquals("[vread-client]", said("threads after"));
   }
 
   /** To start JMX costs more than all else. */
   @Test
   public void jmxIsNotStartedBeforeTheFirstByte() {
-    assertEquals("waits", said("registration"));
     assertEquals(Collections.emptyList(), loaded("javax\\.management\\.\\w+"));
     assertEquals(Collections.emptyList(), loaded("org\\.apache\\.hadoop\\.metrics2\\.\\w+"));
   }
@@ -106,7 +105,7 @@ public class StartTest {
   /** Nothing that only later blocks, other hosts or short-circuit reads need. */
   @Test
   public void noClassThatTheFirstReadDoesNotNeed() {
-    String late = "StockFileSystems|StockBlock|ClientMetrics";
+    String late = "StockFileSystems|StockBlock";
     assertEquals(
         Collections.emptyList(), loaded("io\\.vread\\.(hdfs\\.)?(" + late + ")[\\w$]* "));
   }

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import org.junit.Test;
 
-/** The JSON text and the log line of {@link Statistics}. */
+/** The JSON text of {@link Statistics}. */
 public class StatisticsTest {
   private final Statistics statistics = new Statistics();
 
@@ -46,20 +46,9 @@ public class StatisticsTest {
 
   @Test
   public void emptyIsStillWhole() throws IOException {
-    assertTrue(statistics.nothingHappened());
     JsonNode json = new ObjectMapper().readTree(statistics.json(1));
     assertEquals(0, json.at("/vread/reasons").size());
     assertEquals(0, json.at("/fallback/reasons").size());
     assertEquals(0, json.at("/vread/bytes").asLong());
-  }
-
-  @Test
-  public void summary() {
-    statistics.describe("/dev/vread", "");
-    statistics.refused("no-device");
-    assertEquals(
-        "vread: 0 bytes in 0 reads of 0 blocks, 0 failed {}; by TCP 1 blocks {no-device=1}; "
-            + "endpoint /dev/vread",
-        statistics.summary());
   }
 }
