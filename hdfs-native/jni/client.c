@@ -32,14 +32,13 @@ static struct vread_file *file(jlong pointer)
 
 METHOD(jlong, connect)
 (JNIEnv *env, jclass class, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
- jint readahead_bytes, jboolean check_local)
+ jint readahead_bytes)
 {
 	char path[4096] = "";
 	struct vread_options options = {
 		.pool_bytes = (size_t)pool_bytes,
 		.timeout_ms = (unsigned)timeout_ms,
 		.readahead_bytes = (unsigned)readahead_bytes,
-		.check_local = check_local ? 1 : 0,
 		.interrupted = jni_interrupted,
 	};
 	struct vread *v;

@@ -152,7 +152,7 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	int r;
 
 	if ((o->pool_bytes && o->pool_bytes < MIN_POOL_BYTES) || o->pool_bytes > MAX_POOL_BYTES ||
-	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1 || o->check_local > 1)
+	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1)
 		return -EINVAL;
 	pthread_once(&fork_once, watch_forks);
 	v = calloc(1, sizeof(*v));
@@ -162,7 +162,6 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->forks = atomic_load(&forks);
 	v->files.next = v->files.prev = &v->files;
 	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
-	v->check_local = o->check_local;
 	r = connect_with_pool(endpoint, o, v->timeout_ms, &transport);
 	if (r) {
 		free(v);

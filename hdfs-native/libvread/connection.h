@@ -51,7 +51,6 @@ struct vread {
 	unsigned timeout_ms;
 	size_t chunk_bytes;         /* largest piece a long read is cut into */
 	size_t readahead_bytes;     /* 0: off */
-	bool check_local;           /* as in struct vread_options */
 	struct vread_file files;    /* list head */
 	uint64_t bytes_read;        /* by vread_read() and vread_read_to(), of all files */
 	struct vread_file *closing; /* closed files whose CLOSE is not sent yet */

@@ -59,7 +59,7 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 	f->genstamp = op.block_genstamp;
 	f->length = op.block_length;
 	f->visible_length = block->visible_length ?: op.block_length;
-	f->check = v->check_local || op.flags & VREAD_BLOCK_REMOTE;
+	f->check = op.flags & VREAD_BLOCK_REMOTE;
 	r = check_replica(f, block);
 	if (r) {
 		drop_handle(v, f);

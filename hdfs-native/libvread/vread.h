@@ -12,11 +12,11 @@
  * Pointers: none may be NULL unless its comment says so.
  *
  * Checks: each answer with bytes has their CRC32C, made by the host that verified them.  The
- * library compares it with the bytes of other hosts when they have arrived, and with those of this
- * host if check_local is set.  If they differ, the call fails with -EBADE and its bytes must not be
- * used.  vread_read(), vread_pread() and vread_preadv() compare the bytes in the caller's memory.
- * vread_read_to(), vread_pread_to() and vread_reap() compare the bytes in the slice before they
- * show them, so whatever changes the slice after that is not found.
+ * library compares it with the bytes of other hosts (VREAD_REMOTE) when they have arrived.  If they
+ * differ, the call fails with -EBADE and its bytes must not be used.  vread_read(), vread_pread()
+ * and vread_preadv() compare the bytes in the caller's memory.  vread_read_to(), vread_pread_to()
+ * and vread_reap() compare the bytes in the slice before they show them, so whatever changes the
+ * slice after that is not found.
  *
  * Errors: functions return a negative errno; the variable errno has no meaning.  vreadif.h lists
  * the errors of the backend.  Each call on a connection or file can return -ENOTCONN: there is no
@@ -73,9 +73,6 @@ struct vread_options {
 	 * through the node of publishers, endpoint followed by "-publish", and opens no blocks.  A
 	 * UNIX socket serves both; the backend goes by the user of the process.  Default: 0. */
 	unsigned publisher;
-	/* 1: bytes of this host are checked once more when they have arrived; see "Checks".
-	 * Default: 0, only bytes of other hosts (VREAD_REMOTE) are. */
-	unsigned check_local;
 	/* Lets the caller end a wait.  A thread that has waited for 10 ms calls it, and again every
 	 * 10 ms.  If it returns another value than 0, the call of that thread fails with -EINTR.
 	 * The function must not call this library, and must return soon.  It is not called by

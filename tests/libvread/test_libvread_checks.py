@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bytes that changed between the host that verified them and the caller's buffer.
 
-The library compares them with the CRC32C of their answer: by default bytes of other hosts, with
-check_local also those of this host.
+The library compares bytes of other hosts with the CRC32C of their answer.
 """
 
 import errno
-import itertools
 
 import pytest
 
 from tests.libvread import vreadlib
 from tests.libvread.backend import PAGE, READ, Backend
-from tests.support.hdfs_dir import POOL, crc32c_of
+from tests.support.hdfs_dir import crc32c_of
 
 FINALIZED, REMOTE = 1, 2
 CHUNK = 512 << 10  # the length at which the library splits READs
@@ -48,32 +46,21 @@ def spoiled(request):
     return request.param
 
 
-@pytest.fixture(params=["remote", "local"])
-def backend(endpoint, request):
-    flags = FINALIZED | (REMOTE if request.param == "remote" else 0)
-    with Unreliable(endpoint, flags) as b:
+@pytest.fixture
+def backend(endpoint):
+    with Unreliable(endpoint, FINALIZED | REMOTE) as b:
         yield b
 
 
 @pytest.fixture
-def connect(lib, backend):
-    """A connection that checks what the backend sends."""
-    open_connections = []
-
-    def start(**arguments):
-        local = not backend.flags & REMOTE
-        c = vreadlib.Connection(lib, backend.path, check_local=int(local), **arguments)
-        open_connections.append(c)
-        return c
-
-    yield start
-    for c in open_connections:
-        c.close()
+def connection(lib, backend):
+    with vreadlib.Connection(lib, backend.path) as c:
+        yield c
 
 
 @pytest.fixture
-def file(connect):
-    with connect().open("BP-1", *KEY) as f:
+def file(connection):
+    with connection.open("BP-1", *KEY) as f:
         yield f
 
 
@@ -163,8 +150,7 @@ def test_a_private_copy_does_not_follow_the_slice(backend, file):
     assert file.read(1000) == CONTENT[1000:2000]
 
 
-def test_asynchronous(backend, connect, spoiled):
-    connection = connect()
+def test_asynchronous(backend, connection, spoiled):
     with connection.open("BP-1", *KEY) as f:
         backend.spoils = spoiled
         f.submit(WRONG, 1000, cookie=1)
@@ -180,8 +166,7 @@ def test_asynchronous(backend, connect, spoiled):
         assert got[3] == (10, CONTENT[-10:])
 
 
-def test_the_connection_goes_on(backend, connect, spoiled):
-    connection = connect()
+def test_the_connection_goes_on(backend, connection, spoiled):
     with connection.open("BP-1", *KEY) as f:
         backend.spoils = spoiled
         expect(errno.EBADE, lambda: f.pread(10, WRONG))
@@ -189,7 +174,7 @@ def test_the_connection_goes_on(backend, connect, spoiled):
         assert f.pread(10, WRONG + 1) == CONTENT[WRONG + 1 : WRONG + 11]
 
 
-def test_local_bytes_are_not_checked_by_default(lib, endpoint):
+def test_bytes_of_this_host_are_not_checked(lib, endpoint):
     with (
         Unreliable(endpoint, FINALIZED) as backend,
         vreadlib.Connection(lib, endpoint) as connection,
@@ -198,38 +183,3 @@ def test_local_bytes_are_not_checked_by_default(lib, endpoint):
         backend.spoils = "sum"
         assert f.pread(len(CONTENT), 0) == CONTENT
         assert f.read(len(CONTENT)) == CONTENT
-
-
-def test_option_out_of_range(lib, endpoint):
-    with Unreliable(endpoint, FINALIZED):
-        expect(errno.EINVAL, lambda: vreadlib.Connection(lib, endpoint, check_local=2))
-
-
-# ---- a right backend: what vreadd says of every part of every kind of block ---------------------
-
-
-@pytest.mark.parametrize("queues", [1, 3])
-def test_every_way_through_blocks_of_vreadd(lib, vreadd, served, queues):
-    with vreadlib.Connection(lib, vreadd.endpoint, check_local=1, queues=queues) as connection:
-        for block in served[1].values():
-            with connection.open(POOL, block.id, block.genstamp) as f:
-                read_in_every_way(connection, f, block.content())
-
-
-def read_in_every_way(connection, f, content):
-    length = len(content)
-    edges = sorted(
-        {min(n, length) for n in (0, 1, 511, 512, 513, 4096, 70_001, length - 1, length)}
-    )
-    for start, end in itertools.combinations(edges, 2):
-        assert f.pread(end - start, start) == content[start:end]
-    assert f.pread(length + 100, 1) == content[1:]
-    for step in (999, 65536, 3 << 20):
-        f.seek(0)
-        assert b"".join(iter(lambda: f.read(step), b"")) == content  # noqa: B023
-    f.seek(0)
-    assert b"".join(f.read_to(length)[0]) == content
-    f.submit(length // 2, 1 << 20)
-    (completion,) = connection.reap()
-    assert vreadlib.data(completion) == content[length // 2 :][: 1 << 20]
-    connection.release(completion)

@@ -52,7 +52,6 @@ class Options(Structure):
         ("readahead_bytes", c_uint),
         ("queues", c_uint),
         ("publisher", c_uint),
-        ("check_local", c_uint),
         ("interrupted", CFUNCTYPE(c_int, c_void_p)),
         ("interrupted_opaque", c_void_p),
     ]
@@ -188,15 +187,12 @@ class Connection:
         timeout_ms=TIMEOUT,
         readahead=0,
         queues=1,
-        check_local=0,
         interrupted=None,
     ):
         """interrupted: a function without arguments, called on the threads that wait."""
         self.lib = lib
         self.pointer = c_void_p()
-        options = Options(
-            str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues, 0, check_local
-        )
+        options = Options(str(endpoint).encode(), pool_bytes, timeout_ms, readahead, queues, 0)
         if interrupted:
             options.interrupted = type(options.interrupted)(lambda _: interrupted())
         self.options = options  # the library calls the function

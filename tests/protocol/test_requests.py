@@ -3,6 +3,7 @@
 vreadif.h lists to invalid requests."""
 
 import errno
+import itertools
 import struct
 
 import pytest
@@ -60,6 +61,19 @@ def test_reads_at_any_offset(front, block, image, offset, length):
     got = front.read(handle, offset, length, page=3)
     assert got == image.contents[block.id][offset : offset + length]
     front.close_handle(handle)
+
+
+def test_every_part_of_every_block_has_its_sum(front, image):
+    """Ranges that begin and end in a chunk or between two, and the ends of the block."""
+    for block in image.blocks:
+        content = image.contents[block.id]
+        ends = (0, 1, 511, 512, 513, PAGE, 70_001, block.length - 1, block.length)
+        edges = sorted({min(n, block.length) for n in ends})
+        handle = open_block(front, block)
+        for start, end in itertools.combinations(edges, 2):
+            end = min(end, start + MAX_READ)
+            assert front.read(handle, start, end - start) == content[start:end]
+        assert front.close_handle(handle) == 0
 
 
 def test_the_longest_read(front, block, image):

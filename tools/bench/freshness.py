@@ -133,7 +133,6 @@ class _Options(ctypes.Structure):
         ("readahead_bytes", ctypes.c_uint),
         ("queues", ctypes.c_uint),
         ("publisher", ctypes.c_uint),
-        ("check_local", ctypes.c_uint),
         ("interrupted", ctypes.c_void_p),
         ("interrupted_opaque", ctypes.c_void_p),
     ]

@@ -28,7 +28,7 @@ public final class InterruptedCalls {
       throw new IllegalStateException("no library");
     }
     Backend backend = NativeBackend.INSTANCE;
-    long connection = backend.connect(arguments[1], 8 << 20, NEVER_MS, 1, false);
+    long connection = backend.connect(arguments[1], 8 << 20, NEVER_MS, 1);
     BlockKey block =
         new BlockKey(arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
     LongSupplier open =

@@ -29,7 +29,6 @@ public final class Settings {
   public static final String TIMEOUT_MS = "io.vread.timeout.ms";
   public static final String POOL_BYTES = "io.vread.pool.bytes";
   public static final String READAHEAD_BYTES = "io.vread.readahead.bytes";
-  public static final String CHECK_LOCAL = "io.vread.check.local";
   public static final String COMPETE = "io.vread.compete";
   public static final String STATISTICS_FILE = "io.vread.statistics.file";
 
@@ -56,7 +55,6 @@ public final class Settings {
   private final int timeoutMs;
   private final long poolBytes;
   private final int readaheadBytes;
-  private final boolean checkLocal;
   private final boolean compete;
   private final Protection protection;
   private final long hedgeMs;
@@ -70,7 +68,6 @@ public final class Settings {
     timeoutMs = (int) number(conf, TIMEOUT_MS, 2000, 1, 600_000);
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
     readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
-    checkLocal = conf.getBoolean(CHECK_LOCAL, false);
     compete = conf.getBoolean(COMPETE, true);
     protection = Protection.of(conf);
     hedgeMs = hedgeMs(conf);
@@ -117,11 +114,6 @@ public final class Settings {
     return readaheadBytes == 0 ? 1 : readaheadBytes;
   }
 
-  /** Bytes of this host are compared with their CRC32C too, as those of other hosts always are. */
-  public boolean checkLocal() {
-    return checkLocal;
-  }
-
   /** Both ways of reading are measured now and then, and the faster one is used (hdfs.Contest). */
   public boolean compete() {
     return compete;
@@ -152,8 +144,7 @@ public final class Settings {
 
   /** Equal for settings that can share a connection and open replicas. */
   public List<Object> connectionKey() {
-    return Arrays.asList(
-        endpoint, timeoutMs, poolBytes, readaheadBytes, checkLocal, protection);
+    return Arrays.asList(endpoint, timeoutMs, poolBytes, readaheadBytes, protection);
   }
 
   private static long hedgeMs(Configuration conf) {

@@ -22,7 +22,6 @@ public class SettingsTest {
     assertEquals(2000, settings.timeoutMs());
     assertEquals(4 << 20, settings.poolBytes());
     assertEquals(2 << 20, settings.readaheadBytes());
-    assertFalse(settings.checkLocal());
     assertTrue(settings.compete());
     assertEquals(Protection.AUTHENTICATION, settings.protection());
     assertEquals("", settings.libraryPath());
@@ -36,14 +35,12 @@ public class SettingsTest {
     conf.set(Settings.POOL_BYTES, "16m");
     conf.set(Settings.READAHEAD_BYTES, "0");
     conf.set(Settings.TIMEOUT_MS, "500");
-    conf.set(Settings.CHECK_LOCAL, "true");
     Settings settings = Settings.of(conf);
     assertFalse(settings.enabled());
     assertEquals("/run/vread.sock", settings.endpoint());
     assertEquals(16 << 20, settings.poolBytes());
     assertEquals("off", 1, settings.readaheadBytes());
     assertEquals(500, settings.timeoutMs());
-    assertTrue(settings.checkLocal());
   }
 
   /** Each property by which Hadoop is told to protect bytes counts, and the strongest of a list. */
@@ -113,7 +110,5 @@ public class SettingsTest {
     assertNotEquals(settings.connectionKey(), copied.connectionKey());
     conf.unset(Settings.TIMEOUT_MS);
     assertEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());
-    conf.set(Settings.CHECK_LOCAL, "true");
-    assertNotEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());
   }
 }

@@ -15,11 +15,8 @@ interface Backend {
   int FLAG_FINALIZED = 1;
   int FLAG_REMOTE = 2;
 
-  /**
-   * endpoint: empty for libvread's default. checkLocal: as in {@link io.vread.Settings#checkLocal}.
-   */
-  long connect(
-      String endpoint, long poolBytes, int timeoutMs, int readaheadBytes, boolean checkLocal);
+  /** endpoint: empty for libvread's default. */
+  long connect(String endpoint, long poolBytes, int timeoutMs, int readaheadBytes);
 
   /** Call only when all files of the connection are closed and no call on it is running. */
   void disconnect(long connection);

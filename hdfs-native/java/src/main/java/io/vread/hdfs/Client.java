@@ -326,8 +326,7 @@ final class Client {
             settings.endpoint(),
             pool,
             settings.timeoutMs(),
-            settings.readaheadBytes(),
-            settings.checkLocal());
+            settings.readaheadBytes());
     if (pointer < 0) {
       return new Endpoint.Attempt(null, (int) pointer);
     }

@@ -13,7 +13,7 @@ final class NativeBackend {
   private NativeBackend() {}
 
   static native long connect(
-      byte[] endpoint, long poolBytes, int timeoutMs, int readaheadBytes, boolean checkLocal);
+      byte[] endpoint, long poolBytes, int timeoutMs, int readaheadBytes);
 
   static native void disconnect(long connection);
 
@@ -48,13 +48,9 @@ final class NativeBackend {
       new Backend() {
         @Override
         public long connect(
-            String endpoint,
-            long poolBytes,
-            int timeoutMs,
-            int readaheadBytes,
-            boolean checkLocal) {
+            String endpoint, long poolBytes, int timeoutMs, int readaheadBytes) {
           byte[] path = endpoint.getBytes(Charset.defaultCharset());
-          return NativeBackend.connect(path, poolBytes, timeoutMs, readaheadBytes, checkLocal);
+          return NativeBackend.connect(path, poolBytes, timeoutMs, readaheadBytes);
         }
 
         @Override

@@ -42,7 +42,7 @@ public class EndpointTest {
   }
 
   private Endpoint.Attempt connect() {
-    long pointer = backend.connect("", 0, 0, 0, false);
+    long pointer = backend.connect("", 0, 0, 0);
     return pointer < 0
         ? new Endpoint.Attempt(null, (int) pointer)
         : new Endpoint.Attempt(new Connection(backend, pointer), 0);

@@ -82,8 +82,7 @@ final class FakeBackend implements Backend {
   }
 
   @Override
-  public synchronized long connect(
-      String endpoint, long pool, int timeoutMs, int readahead, boolean checkLocal) {
+  public synchronized long connect(String endpoint, long pool, int timeoutMs, int readahead) {
     connects++;
     lastPool = pool;
     long used = connections.values().stream().mapToLong(Long::longValue).sum();

@@ -20,7 +20,7 @@ public class ReplicaCacheTest {
   private final ReplicaCache cache = new ReplicaCache(clock, 3, 30_000);
 
   private Connection connect() {
-    return new Connection(backend, backend.connect("", 0, 0, 0, false));
+    return new Connection(backend, backend.connect("", 0, 0, 0));
   }
 
   private static BlockKey key(long id) {
