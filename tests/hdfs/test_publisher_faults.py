@@ -3,18 +3,22 @@
 warn once about what is missing."""
 
 import os
+import re
 import signal
+import subprocess
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from tests.support.hadoop_client import HadoopClient
 from tests.support.publisher import FACTORY, JAR, PublisherBed, publisher_warnings, until
 from tests.support.waiting import eventually
-from tools.hdfs import HdfsCluster, HdfsError
+from tools.hdfs import HdfsCluster, HdfsError, jvm
 
 pytestmark = pytest.mark.hadoop
 
+GUIDE = (Path(__file__).parents[2] / "docs/hadoop.md").read_text()
 BLOCK_SIZE = 1 << 20
 BEAN = "io.vread:type=Publisher"
 NO_DEVICE, NO_LIBRARY, RAM_DISK, DISABLED = ("dn1", "dn2", "dn3", "dn4")
@@ -91,6 +95,26 @@ def test_a_ram_disk(lacking):
 
 def test_disabled(lacking):
     assert publisher_warnings(lacking, DISABLED) == []
+
+
+def loads(class_path, name):
+    """True if the command of docs/hadoop.md finds the class."""
+    words = re.search(rf"^    hdfs (\S+) load {name}$", GUIDE, re.M)
+    command = jvm.java_command(class_path, words[1], ["load", name])
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_the_property_without_the_jar(tmp_path):
+    """The DataNode must not start, as docs/hadoop.md says.  The command there shows before whether
+    the jar is in its place."""
+    cluster = HdfsCluster(tmp_path / "c", conf=FACTORY)
+    (name,) = FACTORY.values()
+    with pytest.raises(HdfsError):
+        cluster.start()
+    log = (cluster.logs / "dn1.log").read_text()
+    assert f"ClassNotFoundException: Class {name} not found" in log
+    assert not loads(cluster.class_path, name)
+    assert loads(f"{JAR}:{cluster.class_path}", name)
 
 
 def test_a_hung_backend(bed):
