@@ -117,7 +117,6 @@ final class Link {
       paused = true;
       return nextPause();
     }
-    paused = false;
     PublishChannel fresh;
     try {
       fresh = connector.connect();
@@ -134,6 +133,7 @@ final class Link {
     }
     LOG.info("vread: finalized blocks are made durable and published");
     complained = false;
+    paused = false;
     return 0;
   }
 

@@ -400,6 +400,25 @@ public class PublisherTest {
     }
   }
 
+  /** One pause before each attempt: a backend that is there again must be found soon. */
+  @Test
+  public void aBackendThatHangsAndThenIsAway() {
+    try (Bench bench = new Bench().start()) {
+      bench.stock.finalized(7, 1001, 5, "DS-1");
+      bench.clock.awaitWait(IDLE_MS);
+      bench.backend.hung = true;
+      bench.backend.absent = true;
+      bench.publisher.withdraw(Event.TRUNCATE, names(bench, 7));
+      bench.clock.passOnceAwaited(IDLE_MS - Bench.HANG_MS);
+      for (int attempts = 0; attempts < 4; attempts++) {
+        bench.clock.awaitWait(Bench.BACKOFF_MS << attempts);
+        assertEquals(attempts, bench.story.count("no backend"));
+        bench.clock.pass(Bench.BACKOFF_MS << attempts);
+      }
+      bench.story.until(() -> bench.story.count("no backend") == 4, "attempt");
+    }
+  }
+
   @Test
   public void manyThreadsPayTheSameTimeout() throws InterruptedException {
     try (Bench bench = new Bench().start()) {
