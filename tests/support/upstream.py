@@ -146,7 +146,7 @@ def _java(folder, version, words, data):
 
 
 def _run(command, folder):
-    """Methods have time limits of their own, and the whole test has one."""
+    """The whole test has a time limit."""
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *command],

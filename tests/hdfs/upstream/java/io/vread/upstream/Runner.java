@@ -34,6 +34,9 @@ import org.junit.platform.launcher.core.LauncherFactory;
  * <p>Usage: {@code Runner VERDICTS CLASS [METHOD LEFT OUT...]}. A line of the file is a verdict, a
  * tab, the method's name, a tab, and the first line of the failure. The verdict "began" is followed
  * by another one, unless the JVM ended meanwhile.
+ *
+ * <p>The time limits that methods of JUnit 5 have are off: they include the start of a cluster, and
+ * a busy machine decides whether ten seconds are enough. Those of JUnit 4 cannot be turned off.
  */
 public final class Runner implements TestExecutionListener {
   private final PrintWriter verdicts;
@@ -48,6 +51,7 @@ public final class Runner implements TestExecutionListener {
     LauncherDiscoveryRequest request =
         LauncherDiscoveryRequestBuilder.request()
             .selectors(DiscoverySelectors.selectClass(arguments[1]))
+            .configurationParameter("junit.jupiter.execution.timeout.mode", "disabled")
             .filters(without(leftOut))
             .build();
     try (PrintWriter out = new PrintWriter(new FileWriter(arguments[0]), true)) {
