@@ -28,7 +28,7 @@ def test_scale_bench(tmp_path):
         assert (row["unit"], row["n"]) == ("MB/s", 2)
         assert row["min"] > 0
         assert row["cpu_s_per_gib"] > 0
-    for name in ("datanodes.16.open", "datanodes.16.search", "peers.200.open"):
+    for name in ("datanodes.16.open", "peers.200.open"):
         assert (rows[name]["unit"], rows[name]["n"]) == ("us", 2)
         assert rows[name]["min"] > 0
     for name in ("start", "parser", "device", "block", "peer"):

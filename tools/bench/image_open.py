@@ -22,7 +22,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from tools.bench.block_disk import FIRST_STAMP, POOL, BlockDisk
+from tools.bench.block_disk import FIRST_STAMP, POOL, STORAGE, BlockDisk
 from tools.bench.results import Limit, Row
 from tools.bench.suite import BenchError
 from tools.vreadd import REPOSITORY, DataDirs, Vreadd
@@ -150,7 +150,8 @@ class _Client:
 
     def open(self, block):
         """Opens the block; returns the microseconds."""
-        self._process.stdin.write(f"{POOL}/blk_{block}_{FIRST_STAMP}:{BLOCK_BYTES}\n")
+        spec = f"{POOL}/blk_{block}_{FIRST_STAMP}@{STORAGE}"
+        self._process.stdin.write(f"{spec}:{BLOCK_BYTES}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:

@@ -7,7 +7,6 @@ The images are mounted ext4, in the page cache.  Needs root.  Every round runs:
     readers.N           N clients at once, each reading 256 MiB in steps of 1 MiB
     datanodes.N.seq     one client reads 256 MiB of one datanode, while vreadd serves N of them
     datanodes.N.open    an OPEN that names the storage, median of a round
-    datanodes.N.search  an OPEN that does not: vreadd asks all N datanodes
     peers.N.seq         one client reads 256 MiB, with N other hosts configured, none in use
     peers.N.open        an OPEN that names the storage, median of a round
 
@@ -35,9 +34,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tools.bench import clients, results
-from tools.bench.block_disk import FIRST_STAMP, POOL, BlockDisk
+from tools.bench.block_disk import FIRST_STAMP, POOL, STORAGE, BlockDisk
 from tools.bench.load import Load
-from tools.bench.results import Ratio, Row, Target
+from tools.bench.results import Row, Target
 from tools.bench.suite import BenchError, Suite
 from tools.images import ImageError
 from tools.peers import Authority, PeersError, peer
@@ -64,7 +63,6 @@ def _targets():
     for n in DATANODES[1:]:
         yield Target(f"datanodes.{n}.seq", "datanodes.1.seq", at_most=FLAT, cpu=True)
         yield Target(f"datanodes.{n}.open", "datanodes.1.open", at_most=FLAT)
-        yield Ratio(f"datanodes.{n}.search", "datanodes.1.search")
     for n in PEERS[1:]:
         yield Target(f"peers.{n}.seq", "peers.0.seq", at_most=FLAT, cpu=True)
         yield Target(f"peers.{n}.open", "peers.0.open", at_most=FLAT)
@@ -148,9 +146,8 @@ def _ids(number):
     return range((number + 1) * 100, (number + 1) * 100 + BLOCKS)
 
 
-def _line(block, length, storage=None):
-    at = f"@{storage}" if storage else ""
-    return f"{POOL}/blk_{block}_{FIRST_STAMP}{at}:{length}\n"
+def _line(block, length, storage):
+    return f"{POOL}/blk_{block}_{FIRST_STAMP}@{storage}:{length}\n"
 
 
 class _Bench:
@@ -163,7 +160,6 @@ class _Bench:
         self.rows = {name: Row(name) for name in names}
         for n in DATANODES:
             self._new_row(f"datanodes.{n}.open", "us")
-            self._new_row(f"datanodes.{n}.search", "us")
         for n in PEERS:
             self._new_row(f"peers.{n}.open", "us")
         for what in ("start", "parser", "device", "block", "datanode", "peer"):
@@ -195,8 +191,7 @@ class _Bench:
             with self._vreadd(count) as daemon:
                 used[count] = _memory(daemon)
                 self._read(f"datanodes.{count}.seq", daemon)
-                self._open(f"datanodes.{count}.open", daemon, _storage(0))
-                self._open(f"datanodes.{count}.search", daemon, first=OPENS)
+                self._open(f"datanodes.{count}.open", daemon)
         one, many = used[DATANODES[0]], used[DATANODES[-1]]
         self._figure("memory.start", one[0])
         self._figure("memory.parser", one[1])
@@ -209,7 +204,7 @@ class _Bench:
             with self._vreadd(1, self._peers(count)) as daemon:
                 used.append(_memory(daemon)[0])
                 self._read(f"peers.{count}.seq", daemon)
-                self._open(f"peers.{count}.open", daemon, _storage(0))
+                self._open(f"peers.{count}.open", daemon)
         self._figure("memory.peer", (used[-1] - used[0]) / (PEERS[-1] - PEERS[0]))
 
     def _of_clients(self, idle, parser):
@@ -226,7 +221,7 @@ class _Bench:
         self._figure("memory.device", (connected - before) / DEVICES)
         self._figure("memory.block", (opened - connected) / SMALL)
         with Vreadd({"large": DataDirs(self._large.image, ["/data"])}) as daemon:
-            _opened(daemon, [_line(block, SMALL_BYTES) for block in self._large.opened])
+            _opened(daemon, [_line(block, SMALL_BYTES, STORAGE) for block in self._large.opened])
             vreadd, its_parser = _memory(daemon)
         self._figure("memory.million", vreadd - idle)
         self._figure("memory.million.parser", its_parser - parser)
@@ -264,10 +259,10 @@ class _Bench:
             raise BenchError(f"{name}: {total['bytes']} bytes of {count * self._bytes}")
         self.rows[name].add(total["bytes"], total["seconds"], total["cpu_seconds"])
 
-    def _open(self, name, daemon, storage=None, first=0):
+    def _open(self, name, daemon):
         """Opens blocks that this vreadd has not seen."""
-        blocks = range(FIRST_ID + first, FIRST_ID + first + OPENS)
-        lines = [_line(block, SMALL_BYTES, storage) for block in blocks]
+        blocks = range(FIRST_ID, FIRST_ID + OPENS)
+        lines = [_line(block, SMALL_BYTES, _storage(0)) for block in blocks]
         self.rows[name].add_time(statistics.median(_opened(daemon, lines)))
 
     def _figure(self, name, value):
