@@ -146,7 +146,7 @@ int vread_check_error(int32_t status)
 	case -EPERM:
 	case -EAGAIN:
 	case -EEXIST:
-	case -EXDEV:
+	case -EDESTADDRREQ:
 		return status;
 	default:
 		return -EIO;

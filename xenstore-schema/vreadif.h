@@ -46,8 +46,15 @@
  *                           KEYS for them.
  *                           Absent or empty: none; every PUBLISH and KEYS gets
  *                           EACCES.
- *                           The backend follows changes of the three lists while
- *                           the device is connected, also for open handles.
+ * unnamed-datanodes [T]     names of datanodes that are one HDFS cluster, as in
+ *                           allow-datanodes.  An OPEN without storage ids is
+ *                           answered from these datanodes, if allow-datanodes
+ *                           has them, too.
+ *                           Absent or empty: none; every OPEN without storage ids
+ *                           gets EDESTADDRREQ.
+ *                           The backend follows changes of the four lists while
+ *                           the device is connected; of the first two also for
+ *                           open handles.
  * limit-queues [T]          1 .. 8: largest "max-queues".  Default: 8.
  * limit-pool-pages [T]      16 .. 32768: largest "max-pool-pages".  Default:
  *                           32768.  If a limit is no such number, the backend
@@ -345,7 +352,7 @@
  *   datanode with a generation stamp up to u.publish.genstamp.  After the
  *   response to such a PUBLISH, no READ, STAT or OPEN of a withdrawn replica is
  *   answered with success on any ring of any device.  READ and STAT get EAGAIN,
- *   OPEN gets ENOENT (or EXDEV, see "Errors").
+ *   OPEN gets ENOENT.
  *   FINALIZED ends the withdrawal up to its own genstamp.
  *   Publish the next event of a block after the response to the event before:
  *   requests on different queues have no order.
@@ -438,13 +445,11 @@
  *   EAGAIN      the replica changed since it was opened, is being written now, or
  *               was withdrawn; open it again
  *   EEXIST      the block is here with another generation stamp
- *   EXDEV       the block cannot be read here, but perhaps on another host; or
- *               two datanodes show it, or one of them did not answer in time, or
- *               datanodes of different clusters show its pool; open it again with
- *               the ids of the storages that have a replica
+ *   EDESTADDRREQ  the OPEN has no storage ids, and unnamed-datanodes names no
+ *               datanode
  *
  * After any error the caller can read the block by other means.  After EAGAIN,
- * EEXIST, ENOTCONN and EXDEV a new OPEN may succeed.
+ * EEXIST and ENOTCONN a new OPEN may succeed.
  */
 
 /*
@@ -563,9 +568,11 @@ struct vread_response {
  * The lengths must add up to data_length exactly.  Ids are not terminated.  They
  * consist of printable ASCII without space and "/", and are not "." or "..".  A
  * storage id has 1 to VREAD_MAX_STORAGE_ID bytes.
- * Without storage ids, OPEN searches all storages of that pool that the device may
- * read.  A token is as Hadoop's Token.write() writes it: identifier, password,
- * kind and service.
+ * The storage ids of an OPEN are those of the block's replicas, as the NameNode
+ * knows them.  No other storage is searched.  Without storage ids an OPEN is
+ * refused, unless the operator names datanodes in unnamed-datanodes.
+ * A token is as Hadoop's Token.write() writes it: identifier, password, kind and
+ * service.
  */
 struct vread_open_data {
 	uint16_t pool_id_length; /* 1 .. VREAD_MAX_POOL_ID bytes */

@@ -26,9 +26,8 @@ const char *vread_strerror(int error)
 		return "no backend, or the backend has ended";
 	case EEXIST:
 		return "the block exists with another generation stamp";
-	case EXDEV:
-		return "the block is not on this host, or on two datanodes of it: name the "
-		       "storages of its replicas";
+	case EDESTADDRREQ:
+		return "the storages of the block's replicas must be named";
 	case EILSEQ:
 		return "the block's .meta file is missing, truncated or malformed";
 	case EINTR:

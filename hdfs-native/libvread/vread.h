@@ -89,8 +89,8 @@ struct vread_block {
 	int64_t block_id;
 	uint64_t generation_stamp;      /* the replica must have exactly this stamp */
 	uint64_t visible_length;        /* bytes to read; 0: the replica's own length */
-	const char *const *storage_ids; /* may have a replica; each 1 .. 127 characters */
-	size_t num_storage_ids;         /* 0 .. 64; 0: any storage, storage_ids may be NULL */
+	const char *const *storage_ids; /* of its replicas; each 1 .. 127 characters */
+	size_t num_storage_ids;         /* 0 .. 64; 0: refused, unless the operator allows it */
 	const void *token;              /* block token, as Hadoop's Token.write() writes it */
 	size_t token_length;            /* 0 .. 8192 bytes; 0: none, token may be NULL */
 	/* VREAD_PROTECT_*: how bytes of another host must be protected on their way; 0: as the
@@ -135,10 +135,10 @@ int vread_ping(struct vread *v);
 /*
  * Opens the replica that block names, with at least block->visible_length bytes.  Nothing that
  * block points to need outlive the call.  Close *ret with vread_close().
- * -EINVAL: a member of block is outside its range.  -ENODEV, -ENOENT, -EEXIST, -ERANGE, -EXDEV:
- * the replica is not there.  -EACCES, -EPERM: the replica may not be read.  -EAGAIN, -EBUSY,
- * -EILSEQ, -ENODATA: the replica cannot be read now.  -EOPNOTSUPP: vRead cannot verify the
- * replica's checksums, whenever it is asked.  -EMFILE: too many open files.
+ * -EINVAL: a member of block is outside its range.  -EDESTADDRREQ: block names no storage.
+ * -ENODEV, -ENOENT, -EEXIST, -ERANGE: the replica is not there.  -EACCES, -EPERM: the replica may
+ * not be read.  -EAGAIN, -EBUSY, -EILSEQ, -ENODATA: the replica cannot be read now.  -EOPNOTSUPP:
+ * vRead cannot verify the replica's checksums, whenever it is asked.  -EMFILE: too many open files.
  */
 int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret);
 /* Closes the file and frees f; does not wait.  NULL is ignored.  Asynchronous reads of f that

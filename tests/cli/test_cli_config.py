@@ -144,6 +144,7 @@ def test_nothing_to_serve(xl_vread, conf):
 def test_guests_of_kvm(xl_vread, conf):
     """They are something to serve, and their lists name datanodes."""
     guest = "[ivshmem g1]\nsocket = /g1\nallow-datanodes = dn1 dn9\npublish-datanodes = dn2\n"
+    guest += "unnamed-datanodes = dn3\n"
     datanode = "[datanode dn1]\nimage = /dev/null\ndata-dirs = /a\n"
     path = conf(f"{guest}{datanode}[xen]\nenabled = no\n")
     done = xl_vread("config", "check", path)
@@ -152,7 +153,8 @@ def test_guests_of_kvm(xl_vread, conf):
     assert lines(done) == [
         f"{place} allow-datanodes: dn1 dn9: there is no [datanode dn9]; did you mean dn1?",
         f"{place} publish-datanodes: dn2: there is no [datanode dn2]; did you mean dn1?",
-        f"{path}: 2 warnings",
+        f"{place} unnamed-datanodes: dn3: there is no [datanode dn3]; did you mean dn1?",
+        f"{path}: 3 warnings",
     ]
 
 

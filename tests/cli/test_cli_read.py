@@ -113,7 +113,7 @@ def test_list_with_a_mistake(vread, tmp_path):
 
 def test_unknown_block_among_others(vread, vreadd, blocks):
     """cat must write the blocks before the unknown one and none after it, and name it."""
-    unknown = f"{blocks[0].pool}/blk_77_1001"
+    unknown = f"{blocks[0].pool}/blk_77_1001@DS-1"
     words = [spec(blocks[0]), unknown, spec(blocks[1])]
     done = vread("cat", "--endpoint", vreadd.endpoint, *words)
     assert done.returncode == 1
@@ -122,10 +122,17 @@ def test_unknown_block_among_others(vread, vreadd, blocks):
 
 
 def test_other_generation_stamp(vread, vreadd, blocks):
-    stale = f"{blocks[0].pool}/blk_{blocks[0].id}_1000"
+    stale = f"{blocks[0].pool}/blk_{blocks[0].id}_1000@DS-1"
     done = vread("cat", "--endpoint", vreadd.endpoint, stale)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"another generation stamp" in done.stderr
+
+
+def test_no_storage(vread, vreadd, blocks):
+    unnamed = f"{blocks[0].pool}/blk_{blocks[0].id}_{blocks[0].genstamp}"
+    done = vread("cat", "--endpoint", vreadd.endpoint, unnamed)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"the storages of the block's replicas must be named" in done.stderr
 
 
 def test_error_in_mid_block(vread, endpoint):
@@ -271,11 +278,11 @@ def test_stat_as_json(vread, vreadd, blocks):
 
 
 def test_stat_goes_on_behind_an_error(vread, vreadd, blocks):
-    words = [spec(blocks[0]), "BP-2/blk_1_1", spec(blocks[1])]
+    words = [spec(blocks[0]), "BP-2/blk_1_1@DS-1", spec(blocks[1])]
     done = vread("stat", "--endpoint", vreadd.endpoint, *words)
     assert done.returncode == 1
     assert len(done.stdout.decode().splitlines()) == 3
-    assert b"BP-2/blk_1_1: no served image has that pool" in done.stderr
+    assert b"BP-2/blk_1_1@DS-1: no served image has that pool" in done.stderr
 
 
 # ---- blocks --------------------------------------------------------------------

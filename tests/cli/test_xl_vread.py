@@ -93,7 +93,8 @@ def host(tmp_path, xenstored):
 
 def test_create(host):
     config = host.config(
-        'vread = [ "datanodes=dn1 dn2", "role=datanode,datanodes=dn3,pools=BP-1" ]'
+        'vread = [ "datanodes=dn1 dn2,unnamed-datanodes=*", '
+        '"role=datanode,datanodes=dn3,pools=BP-1" ]'
     )
     done = host.run("create", config)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -102,12 +103,13 @@ def test_create(host):
     assert value(f"{BACK}/0/role") == "client"
     assert value(f"{BACK}/0/allow-datanodes") == "dn1 dn2"
     assert value(f"{BACK}/0/allow-pools") == "*"
+    assert value(f"{BACK}/0/unnamed-datanodes") == "*"
     assert value(f"{BACK}/1/role") == "datanode"
     assert value(f"{BACK}/1/allow-pools") == "BP-1"
     assert value(f"{BACK}/1/publish-datanodes") == "dn3"
     assert value(f"{FRONT}/1/backend") == f"{BACK}/1"
     assert host.record() == [
-        "id=0,role=client,datanodes=dn1 dn2,pools=*",
+        "id=0,role=client,datanodes=dn1 dn2,pools=*,unnamed-datanodes=*",
         "id=1,role=datanode,datanodes=dn3,pools=BP-1,publish-datanodes=dn3",
     ]
 
@@ -185,6 +187,7 @@ def test_watch_may_be_quicker(host):
         {"datanodes": "dn1", "role": "datanode"},
         {"datanodes": "dn1", "allow-pools": "BP-1"},
         {"datanodes": "dn1", "publish-datanodes": "dn2"},
+        {"datanodes": "dn1", "unnamed-datanodes": "dn2"},
         {"datanodes": "dn1", "limit-queues": "2"},
         {"datanodes": "dn1", "limit-pool-pages": "64"},
     ],
@@ -195,10 +198,10 @@ def test_watch_may_have_made_what_an_earlier_configuration_asked_for(host, earli
     made_by_watch(host, 7, "dn3")
     done = host.run("create", host.config('vread = [ "datanodes=dn1" ]'))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    rights = ("role", "allow-datanodes", "allow-pools", "publish-datanodes")
+    rights = ("role", "allow-datanodes", "allow-pools", "publish-datanodes", "unnamed-datanodes")
     limits = ("limit-queues", "limit-pool-pages")
     found = [host.store.value(f"{BACK}/0/{node}") for node in rights + limits]
-    assert found == ["client", "dn1", "*", None, None, None]
+    assert found == ["client", "dn1", "*", None, None, None, None]
     assert host.store.value(f"{BACK}/7/state") is None
     assert host.store.value(f"{FRONT}/7/state") is None
 
@@ -228,8 +231,8 @@ WRONG = [
     ("dn1", "'dn1': expected KEY=VALUE"),
     (
         "datanode=dn1",
-        "datanode: expected role, datanodes, pools, publish-datanodes, queues, pool-size, "
-        "data-dirs, disks, backing-folders, tokens or id",
+        "datanode: expected role, datanodes, pools, publish-datanodes, unnamed-datanodes, queues, "
+        "pool-size, data-dirs, disks, backing-folders, tokens or id",
     ),
     (
         "role=client",
@@ -258,6 +261,10 @@ WRONG = [
     (
         "role=datanode,datanodes=*,publish-datanodes=b  c",
         "publish-datanodes=b  c: names separated by exactly one space",
+    ),
+    (
+        "datanodes=b,unnamed-datanodes=/",
+        "unnamed-datanodes=/: names of printable ASCII without '/'",
     ),
 ]
 

@@ -135,7 +135,6 @@ static void parse_block(const char *spec)
 	block.data_length = (uint32_t)(sizeof(header) + strlen(pool));
 }
 
-/* Without storages a block is found only if every datanode of the host answers in time. */
 static void name_storage(const char *spec)
 {
 	char storage[VREAD_MAX_STORAGE_ID + 1];

@@ -6,7 +6,7 @@
  *   blockctl DATANODE=IMAGE[+IMAGE...]:LAYOUT|DATANODE=IMAGE[+IMAGE...],DIR,DIR ...
  *
  * Commands on stdin, one a line:
- *   policy DATANODES|* POOLS|*             ("-" for none)
+ *   policy DATANODES|* POOLS|* UNNAMED|*   ("-" for none)
  *   open POOL ID GENSTAMP VISIBLE [STORAGE ...]  -> ok HANDLE LENGTH GENSTAMP FLAGS
  *   read HANDLE OFFSET LENGTH              -> ok N, then N bytes
  *   stat HANDLE                            -> ok LENGTH GENSTAMP FLAGS
@@ -53,14 +53,16 @@ static void fail(int error)
 	printf("error %s\n", strerrorname_np(-error));
 }
 
-static void set_policy(char *datanodes, char *pools)
+static void set_policy(char *datanodes, char *pools, char *unnamed)
 {
-	const char *error;
+	const char *error = NULL;
 
 	policy_free(policy);
 	policy = policy_new(POLICY_CLIENT, strcmp(datanodes, "-") ? datanodes : NULL,
 			    strcmp(pools, "-") ? pools : NULL, &error);
-	puts(policy ? "ok" : error);
+	if (policy && strcmp(unnamed, "-") != 0)
+		error = policy_set_unnamed(policy, unnamed);
+	puts(policy && !error ? "ok" : error);
 }
 
 static unsigned split(char *line, char **word, unsigned max)
@@ -228,8 +230,8 @@ static void run(char *line)
 	unsigned n = split(line, word, 80);
 	struct block_handle *h = n > 1 ? handle(word[1]) : NULL;
 
-	if (n == 3 && !strcmp(word[0], "policy"))
-		set_policy(word[1], word[2]);
+	if (n == 4 && !strcmp(word[0], "policy"))
+		set_policy(word[1], word[2], word[3]);
 	else if (n >= 5 && !strcmp(word[0], "open"))
 		do_open(word, n);
 	else if (n == 4 && h && !strcmp(word[0], "read"))

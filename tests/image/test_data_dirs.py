@@ -208,18 +208,18 @@ def looks(daemon):
     return daemon.log().count("looked into")
 
 
-def open_status(front, block, storages=()):
-    return front.open(block.id, block.genstamp, block.pool, list(storages)).status
+def open_status(front, block, storages=None):
+    return front.open(block.id, block.genstamp, block.pool, storages or [block.storage]).status
 
 
-def wait_open(front, block, storages=()):
+def wait_open(front, block, storages=None):
     """Opens the block again and again until that succeeds: each failed open makes vreadd look.
     Returns the handle."""
     response = None
 
     def is_open():
         nonlocal response
-        response = front.open(block.id, block.genstamp, block.pool, list(storages))
+        response = front.open(block.id, block.genstamp, block.pool, storages or [block.storage])
         not_yet = (-errno.ENODEV, -errno.ENOENT, -errno.EIO, -errno.EAGAIN)
         assert response.status in (0, *not_yet)
         return response.status == 0

@@ -213,19 +213,20 @@ def test_an_operator_learns_of_it_though_others_lack_the_block(tmp_path, use):
     clean, other = make_disk(tmp_path / "2", ID + 1, storage="DS-2")
     copy, _ = make_disk(tmp_path / "3", storage="DS-3")
     use(used, True)
+    both = ["DS-1", "DS-2"]
     for first, second in ((used, clean), (clean, used)):
         with first.blockctl(dn2=second) as control:
-            refused(lambda control=control: control.open(block), "EBUSY")
-            refused(lambda control=control: control.open(block, id=99), "EBUSY")
-            assert control.open(other).read_all() == other.content()
-            refused(lambda control=control: control.open(other, genstamp=5), "EEXIST")
+            refused(lambda ask=control.open: ask(block, storages=both), "EBUSY")
+            refused(lambda ask=control.open: ask(block, storages=both, id=99), "EBUSY")
+            assert control.open(other, storages=both).read_all() == other.content()
+            refused(lambda ask=control.open: ask(other, storages=both, genstamp=5), "EEXIST")
             refused(lambda control=control: control.open(block, storages=["DS-2"]), "ENOENT")
             control.policy("dn1" if first is clean else "dn2", "*")
             refused(lambda control=control: control.open(block, storages=["DS-1"]), "EACCES")
             control.policy("dn1" if first is used else "dn2", "*")
-            refused(lambda control=control: control.open(block), "EBUSY")
+            refused(lambda ask=control.open: ask(block, storages=both), "EBUSY")
     with used.blockctl(dn2=copy) as control:
-        assert control.open(block).read_all() == block.content()
+        assert control.open(block, storages=["DS-1", "DS-3"]).read_all() == block.content()
 
 
 @pytest.mark.thorough

@@ -22,7 +22,7 @@ def _read(front, block):
     opened = []
 
     def is_found():
-        opened[:] = [front.open(block.id, block.genstamp, POOL, [])]
+        opened[:] = [front.open(block.id, block.genstamp, POOL)]
         return opened[0].status == 0
 
     eventually(is_found, what=lambda: f"{block.id} is found: {opened}")

@@ -140,7 +140,7 @@ static void serve(const char *image)
 
 	store = block_store_new();
 	policy = policy_new(POLICY_CLIENT, "*", "*", &problem);
-	if (!store || !policy ||
+	if (!store || !policy || policy_set_unnamed(policy, "*") ||
 	    registry_add_data_dirs(block_store_registry(store), "dn", &disks,
 				   (struct registry_texts){dirs, 1}, &error) < 0)
 		die("serving the image");

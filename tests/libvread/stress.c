@@ -3,7 +3,7 @@
  * stress - reads with many threads on one connection, and compares every byte.
  * test_libvread_threads.py builds it with ThreadSanitizer and runs it.
  *
- *   stress ENDPOINT POOL BLOCK-ID GENSTAMP REFERENCE THREADS ROUNDS [event|queues]
+ *   stress ENDPOINT POOL BLOCK-ID GENSTAMP STORAGE REFERENCE THREADS ROUNDS [event|queues]
  *
  * REFERENCE is a file with the block's bytes. With "event" the connection's event descriptor is in
  * use, too. With "queues" the connection has three rings.
@@ -186,23 +186,25 @@ int main(int argc, char **argv)
 	struct vread_options options = {.pool_bytes = 1 << 20, .timeout_ms = 30000};
 	int r;
 
-	if (argc < 8)
+	if (argc < 9)
 		return 2;
 	options.endpoint = argv[1];
 	block.pool_id = argv[2];
 	block.block_id = atoll(argv[3]);
 	block.generation_stamp = (uint64_t)atoll(argv[4]);
-	load_reference(argv[5]);
-	rounds = atoi(argv[7]);
-	if (argc > 8 && !strcmp(argv[8], "queues"))
+	block.storage_ids = (const char *const *)&argv[5];
+	block.num_storage_ids = 1;
+	load_reference(argv[6]);
+	rounds = atoi(argv[8]);
+	if (argc > 9 && !strcmp(argv[9], "queues"))
 		options.queues = 3;
 	r = vread_connect(&connection, &options);
 	if (r)
 		fail("vread_connect", r);
-	if (argc > 8 && !options.queues && vread_event_fd(connection) < 0)
+	if (argc > 9 && !options.queues && vread_event_fd(connection) < 0)
 		fail("vread_event_fd", -1);
 	shared = open_file();
-	run((unsigned)atoi(argv[6]));
+	run((unsigned)atoi(argv[7]));
 	vread_close(shared);
 	vread_disconnect(connection);
 	free(reference);

@@ -53,7 +53,7 @@ def valgrind(*command):
 
 def test_vread_under_valgrind(vreadd, served):
     blocks = [served[1][name] for name in ("large", "odd", "byte")]
-    specs = [f"{block.pool}/blk_{block.id}_{block.genstamp}" for block in blocks]
+    specs = [f"{block.pool}/blk_{block.id}_{block.genstamp}@{block.storage}" for block in blocks]
     done = valgrind("cat", "--endpoint", vreadd.endpoint, *specs)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == b"".join(block.content() for block in blocks)

@@ -31,7 +31,7 @@ def test_no_data_race(stress, vreadd, served, tmp_path, extra):
     block = served[1]["large"]
     reference = tmp_path / "reference"
     reference.write_bytes(block.content())
-    name = [block.pool, str(block.id), str(block.genstamp)]
+    name = [block.pool, str(block.id), str(block.genstamp), block.storage]
     done = subprocess.run(
         [stress, vreadd.endpoint, *name, reference, "6", "150", *extra],
         capture_output=True,

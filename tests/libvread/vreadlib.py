@@ -216,7 +216,7 @@ class Connection:
     def ping(self):
         check(self.lib.vread_ping(self.pointer))
 
-    def open(self, pool, block_id, genstamp, visible=0, storages=(), token=None):
+    def open(self, pool, block_id, genstamp, visible=0, storages=("DS-1",), token=None):
         return File(self, pool, block_id, genstamp, visible, storages, token)
 
     def reap(self, count=16, timeout_ms=TIMEOUT):

@@ -47,7 +47,7 @@ def visit(daemon, image):
     with daemon.front(pool_pages=512) as front:
         front.publish(FINALIZED, other.id, other.genstamp, POOL, STORAGE)
         read(front, big, [STORAGE], image.contents[big.id])
-        read(front, small, [], image.contents[small.id])
+        read(front, small, [STORAGE], image.contents[small.id])
         assert front.open(7, 1001, POOL, [STORAGE]).status < 0
 
 

@@ -251,7 +251,7 @@ def test_nobody_is_asked_for_what_is_here(hosts, lib, here, there):
             with open_block(connection, block) as file:
                 assert file.pread(100, 0) == block.content()[:100]
         expect(errno.ENODEV, lambda: open_block(connection, there.blocks[0], ["DS-nowhere"]))
-        expect(errno.EXDEV, lambda: open_block(connection, there.blocks[0], []))
+        expect(errno.EDESTADDRREQ, lambda: open_block(connection, there.blocks[0], []))
         assert peer_of(a)["connects"] == 0
         open_block(connection, there.blocks[0]).close()
         assert peer_of(a)["connects"] == 1

@@ -136,7 +136,7 @@ def test_a_newcomer_gets_nothing_of_another(start, honest, thief, record):
         told["remedy"],
     )
     assert (shows(daemon, "dn1"), shows(daemon, "dn2")) == ([STORAGE], [])
-    assert read(daemon) == read(daemon, ()) == honest.content
+    assert read(daemon) == honest.content
     assert record.read_text() == f"vread-storages 1 1\n{STORAGE} dn1\n"
 
 
@@ -148,7 +148,7 @@ def test_the_record_outlives_a_restart(start, honest, thief, record, tmp_path):
     assert daemon.stop() == 0
     daemon = start(thief, honest.section("dn2"))
     assert refused(daemon, "dn1") == ["recorded"]
-    assert read(daemon) == read(daemon, ()) == honest.content
+    assert read(daemon) == honest.content
 
 
 def await_contest(daemon):
@@ -161,7 +161,7 @@ def test_nobody_knows_who_was_first(start, honest, thief, record):
     for _ in range(2):
         daemon = start(thief, honest.section("dn2"))
         await_contest(daemon)
-        assert read(daemon) == read(daemon, ()) == "ENODEV"
+        assert read(daemon) == "ENODEV"
         assert record.read_text().startswith(f"vread-storages 1 1\n{STORAGE} ")
         assert sorted(record.read_text().split()[-2:]) == ["dn1", "dn2"]
         assert "dn1 shows it too" in daemon.log() and "dn2 shows it too" in daemon.log()
@@ -213,7 +213,7 @@ def test_a_withdrawal_counts_for_the_owner_alone(start, honest, thief):
 
 def test_pins_change_with_a_reload(start, edit, honest, thief):
     daemon = start(thief, honest.section("dn2", STORAGE))
-    assert read(daemon) == read(daemon, ()) == honest.content
+    assert read(daemon) == honest.content
     assert refused(daemon, "dn1") == ["pinned"]
     with daemon.front() as front:
         handle = front.open(BLOCK, STAMP, POOL, [STORAGE]).handle
@@ -231,7 +231,7 @@ def test_a_datanode_with_pins_has_no_others(start, edit, honest):
     """For example none of another host, which no datanode of this host has shown."""
     daemon = start(honest, pins="DS-5")
     assert refused(daemon, "dn1") == ["unlisted"]
-    assert read(daemon) == read(daemon, ()) == "ENODEV"
+    assert read(daemon) == "ENODEV"
     edit(daemon, "storages = DS-5", f"storages = DS-5 {STORAGE}")
     changed(daemon, "[datanode dn1]: storages changed")
     daemon.wait_until(lambda: shows(daemon, "dn1"))
@@ -367,60 +367,54 @@ def test_no_host_announces_what_this_one_shows(start, start_host, authority, hon
     assert daemon.status()["peers"]["peers"][0]["asked"]["opens"] == 0
 
 
-# ---- pools ------------------------------------------------------------------------------------
+# ---- which storages a request names ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", [{"cluster": "CID-clone"}, {"namespace": 2}])
-def test_a_pool_of_two_clusters_is_read_by_storages_only(start, edit, honest, tmp_path, what):
-    """Clones of a cluster have the same pool.  Storage ids say which of them is meant."""
-    clone = Shown(tmp_path, "clone", storage="DS-2", **what)
+def test_a_clone_is_told_apart_by_storages(start, honest, tmp_path):
+    """A cluster was cloned: pool, cluster and namespace are equal, and both clusters have given out
+    the same id and stamp.  Only the storages say which block is meant."""
+    clone = Shown(tmp_path, "clone", storage="DS-2")
     daemon = start(clone, honest.section("dn2"))
-    assert read(daemon, ()) == "EXDEV"
+    assert read(daemon, ()) == "EDESTADDRREQ"
     assert read(daemon, [STORAGE]) == honest.content
     assert read(daemon, ["DS-2"]) == clone.content
-    assert daemon.status()["reading"]["ambiguous"] == 1
-    assert f"pool {POOL} is shown by datanodes of different clusters" in daemon.log()
-    doctor = xl_vread(daemon, "doctor", "--json", "--config", daemon.config)
-    (found,) = [f for f in json.loads(doctor.stdout)["findings"] if f["check"] == "storages"]
-    assert (found["result"], found["object"]) == ("warning", "pools")
-    edit(daemon, "allow-datanodes = *", "allow-datanodes = dn2")  # who reads one cluster only
-    changed(daemon, "[local]: lists changed")
+
+
+def test_no_image_stands_in_for_a_storage_elsewhere(start, tmp_path):
+    """The block is on a datanode that nobody serves.  The clone's block of that name, the only one
+    here, is another block."""
+    daemon = start(Shown(tmp_path, "clone", storage="DS-2"))
+    assert read(daemon) == "ENODEV"
+    with daemon.front() as front:
+        assert front.open(BLOCK, STAMP, POOL, ()).status == -errno.EDESTADDRREQ
+        (device,) = daemon.status()["devices"]
+        assert device["counters"]["errors"] == {"EDESTADDRREQ": 1}
+
+
+def test_requests_without_storages_are_of_one_cluster(start, edit, honest, tmp_path):
+    """The operator says which datanodes these requests mean."""
+    clone = Shown(tmp_path, "clone", storage="DS-2")
+    lines = "unnamed-datanodes = dn2\n"
+    daemon = start(clone, honest.section("dn2"), local=lines)
     assert read(daemon, ()) == honest.content
-
-
-# ---- one block in two images --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", ["honest", "liar"])
-def test_a_block_in_two_images_is_read_by_storages_only(start, edit, honest, tmp_path, first):
-    """A datanode can write any block of its cluster into its image.  Without the NameNode's word
-    nobody can say whose is meant, and the order of the datanodes does not."""
-    liar = Shown(tmp_path, "liar", storage="DS-2")
-    shown = {"honest": honest, "liar": liar}
-    of_dn1 = shown.pop(first)
-    (of_dn2,) = shown.values()
-    daemon = start(of_dn1, of_dn2.section("dn2"))
-    assert read(daemon, ()) == "EXDEV"
-    assert read(daemon, [STORAGE]) == honest.content
-    assert read(daemon, ["DS-2"]) == liar.content
-    assert daemon.status()["reading"]["ambiguous"] == 0  # one cluster has the pool
-    edit(daemon, "allow-datanodes = *", "allow-datanodes = dn2")  # who may read one of them only
+    assert read(daemon, ["DS-2"]) == clone.content
+    edit(daemon, "unnamed-datanodes = dn2", "unnamed-datanodes = dn1")
     changed(daemon, "[local]: lists changed")
-    assert read(daemon, ()) == of_dn2.content
+    assert read(daemon, ()) == clone.content
+    edit(daemon, "allow-datanodes = *", "allow-datanodes = dn2")  # may read the other one only
+    changed(daemon, "[local]: lists changed")
+    assert read(daemon, ()) == "EACCES"
+    edit(daemon, "unnamed-datanodes = dn1\n", "")
+    changed(daemon, "[local]: lists changed")
+    assert read(daemon, ()) == "EDESTADDRREQ"
 
 
-def test_a_damaged_block_says_nothing_for_another(start, tmp_path):
-    """The true replica cannot be read now.  That makes another one no better."""
-    damaged = Shown(tmp_path, "damaged", storage="DS-1", meta=b"")
-    liar = Shown(tmp_path, "liar", storage="DS-2")
-    daemon = start(damaged, liar.section("dn2"))
-    assert read(daemon, ()) == "EXDEV"
-    assert read(daemon, ["DS-1"]) == "EILSEQ"
-    assert read(daemon, ["DS-2"]) == liar.content
-
-
-def test_a_block_in_one_of_two_images(start, honest, tmp_path):
+def test_one_cluster_is_searched_for_the_first_replica(start, honest, tmp_path):
+    """One has no such block, and another one cannot be read now."""
     other = Shown(tmp_path, "other", storage="DS-2", block=BLOCK + 1)
-    daemon = start(other, honest.section("dn2"))
-    assert read(daemon, ()) == read(daemon, [STORAGE, "DS-2"]) == honest.content
+    damaged = Shown(tmp_path, "damaged", storage="DS-3", meta=b"")
+    sections = damaged.section("dn2") + honest.section("dn3")
+    daemon = start(other, sections, local="unnamed-datanodes = dn1 dn2 dn3\n")
+    assert read(daemon, ()) == read(daemon, [STORAGE, "DS-2", "DS-3"]) == honest.content
     assert read(daemon, ["DS-2"]) == "ENOENT"
+    assert read(daemon, ["DS-3"]) == "EILSEQ"

@@ -171,10 +171,12 @@ class Control:
         name, *rest = answer[1].split()
         raise BlockError(name, int(rest[1]) if rest else 0)
 
-    def policy(self, datanodes, pools):
-        self.ask("policy", datanodes, pools)
+    def policy(self, datanodes, pools, unnamed="-"):
+        self.ask("policy", datanodes, pools, unnamed)
 
-    def open(self, block, visible=0, storages=(), **different):
+    def open(self, block, visible=0, storages=None, **different):
+        """storages: by default that of the block."""
+        storages = [block.storage] if storages is None else storages
         asked = {"pool": block.pool, "id": block.id, "genstamp": block.genstamp} | different
         handle, length, genstamp, flags = self.ask(
             "open", asked["pool"], asked["id"], asked["genstamp"], visible, *storages

@@ -72,12 +72,9 @@ def walk_in_guest(services, guest):
     services.wait_connected(guest)
 
 
-def read(client, block, storage=""):
-    """The block, as the user reads it, or None.  storage: of the wanted replica, as HDFS names it
-    to clients.  Without it only images of the client's host are read."""
-    spec = f"{block.pool}/blk_{block.id}_{block.genstamp}"
-    if storage:
-        spec += f"@{storage}:{block.length}"
+def read(client, block):
+    """The block, as the user reads it, or None."""
+    spec = f"{block.pool}/blk_{block.id}_{block.genstamp}@{block.storage}:{block.length}"
     command = f"vread cat --timeout {READ_TIMEOUT_MS} {spec}"
     answer = client.run(["su", USER, "-c", command])
     return answer.stdout if answer.rc == 0 else None

@@ -78,7 +78,7 @@ def told(root):
 def read_block(root, image):
     """The block's bytes, which the installed vread reads from the installed vreadd."""
     block = next(block for block in image.blocks if block.id == BLOCK_ID)
-    name = f"{SERVED}{block.genstamp}"
+    name = f"{SERVED}{block.genstamp}@{block.storage}"
     endpoint = ["vread", "--endpoint", "/run/vread/local.sock"]
     eventually(
         lambda: "finalized" in root.run(*endpoint, "stat", name, check=False),

@@ -208,7 +208,7 @@ class Front:
         block_id,
         genstamp,
         pool_id,
-        storage_ids=(),
+        storage_ids=("DS-1",),
         token=b"",
         visible_length=0,
         page=0,

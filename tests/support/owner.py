@@ -59,6 +59,7 @@ class LiveBlock:
     genstamp: int = 1001
     finalized: bool = True
     pool: str = POOL
+    storage: str = "DS-1"
 
     @property
     def length(self):

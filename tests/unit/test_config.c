@@ -94,6 +94,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c->local.allow_datanodes, "");
 	assert_string_equal(c->local.allow_pools, "*");
 	assert_string_equal(c->local.publish_datanodes, "");
+	assert_string_equal(c->local.unnamed_datanodes, "");
 	assert_int_equal(c->local.mode, 0600);
 	assert_int_equal(c->local.max_connections, 64);
 	assert_int_equal(c->num_datanodes, 0);
@@ -145,7 +146,8 @@ static void test_guests_of_kvm(void **state)
 	struct config *c = load_good("[ivshmem g1]\nsocket = /run/g1\n"
 				     "[ivshmem g2]\nsocket = /run/g2\nmode = 0600\nmemory = 1M\n"
 				     "queues = 8\nrole = datanode\nallow-datanodes = a b\n"
-				     "allow-pools = p\npublish-datanodes = a\n");
+				     "allow-pools = p\npublish-datanodes = a\n"
+				     "unnamed-datanodes = a c\n");
 	const struct config_ivshmem *plain = &c->ivshmem[0], *full = &c->ivshmem[1];
 
 	(void)state;
@@ -159,6 +161,7 @@ static void test_guests_of_kvm(void **state)
 	assert_string_equal(plain->allow_datanodes, "");
 	assert_string_equal(plain->allow_pools, "*");
 	assert_string_equal(plain->publish_datanodes, "");
+	assert_string_equal(plain->unnamed_datanodes, "");
 	assert_int_equal(full->mode, 0600);
 	assert_int_equal(full->memory, 1 << 20);
 	assert_int_equal(full->queues, 8);
@@ -166,6 +169,7 @@ static void test_guests_of_kvm(void **state)
 	assert_string_equal(full->allow_datanodes, "a b");
 	assert_string_equal(full->allow_pools, "p");
 	assert_string_equal(full->publish_datanodes, "a");
+	assert_string_equal(full->unnamed_datanodes, "a c");
 	config_free(c);
 }
 
@@ -194,6 +198,7 @@ static void test_everything_set(void **state)
 				     "allow-datanodes = dn-1 dn.2\n"
 				     "allow-pools = BP-1\n"
 				     "publish-datanodes = dn.2\n"
+				     "unnamed-datanodes = *\n"
 				     "mode = 0660\n"
 				     "max-connections = 4096\n"
 				     "max-pool-pages = 100\n"
@@ -219,6 +224,7 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->local.allow_datanodes, "dn-1 dn.2");
 	assert_string_equal(c->local.allow_pools, "BP-1");
 	assert_string_equal(c->local.publish_datanodes, "dn.2");
+	assert_string_equal(c->local.unnamed_datanodes, "*");
 	assert_int_equal(c->local.mode, 0660);
 	assert_int_equal(c->local.max_connections, 4096);
 	assert_int_equal(c->local.max_pool_pages, 100);

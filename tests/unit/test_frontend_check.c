@@ -184,7 +184,7 @@ static void errors(void **state)
 {
 	static const int listed[] = {EACCES,     EBADF,  EBADMSG, EBUSY,  EILSEQ, EINVAL,
 				     EIO,        EMFILE, ENODATA, ENODEV, ENOENT, ENOMEM,
-				     EOPNOTSUPP, ERANGE, EPERM,   EAGAIN, EEXIST, EXDEV};
+				     EOPNOTSUPP, ERANGE, EPERM,   EAGAIN, EEXIST, EDESTADDRREQ};
 	static const int foreign[] = {ENOTCONN, ETIME, EINTR, EFAULT, 512, 513, 514, 516, 4095};
 
 	(void)state;

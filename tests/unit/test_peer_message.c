@@ -219,7 +219,7 @@ static void answers(void **state)
 	h = header(message_put_failed(out, 5, -ENOENT));
 	assert_int_equal(message_get_failed(out + MESSAGE_HEADER, h.length, &error), 0);
 	assert_int_equal(error, -ENOENT);
-	message_put_failed(out, 5, -EXDEV); /* no error that a peer may send */
+	message_put_failed(out, 5, -EDESTADDRREQ); /* no error that a peer may send */
 	assert_int_equal(message_get_failed(out + MESSAGE_HEADER, h.length, &error), 0);
 	assert_int_equal(error, -EIO);
 	message_put_failed(out, 5, 0);

@@ -103,6 +103,22 @@ static void test_a_client_publishes_only_if_told(void **state)
 	policy_free(p);
 }
 
+static void test_unnamed_blocks_are_of_what_is_named(void **state)
+{
+	struct policy *p = make("*", "*");
+
+	(void)state;
+	assert_false(policy_takes_any_unnamed(p));
+	assert_false(policy_takes_unnamed(p, "dn1"));
+	assert_null(policy_set_unnamed(p, "dn1 dn2"));
+	assert_true(policy_takes_any_unnamed(p));
+	assert_true(policy_takes_unnamed(p, "dn2"));
+	assert_false(policy_takes_unnamed(p, "dn3"));
+	assert_non_null(policy_set_unnamed(p, "dn1  dn3"));
+	assert_true(policy_takes_unnamed(p, "dn2"));
+	policy_free(p);
+}
+
 static void test_malformed_lists(void **state)
 {
 	static const char *const bad[] = {" ",     " dn1",  "dn1 ",    "dn1  dn2", "* dn1",
@@ -160,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_a_datanode_publishes_for_what_is_named),
 		cmocka_unit_test(test_a_client_publishes_only_if_told),
 		cmocka_unit_test(test_replaced_as_a_whole),
+		cmocka_unit_test(test_unnamed_blocks_are_of_what_is_named),
 		cmocka_unit_test(test_malformed_lists),
 	};
 

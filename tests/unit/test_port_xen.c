@@ -486,12 +486,14 @@ static void test_rights_change_while_connected(void **state)
 	fake_write("dn2", DEVICE "/allow-datanodes");
 	fake_write("BP-1", DEVICE "/allow-pools");
 	fake_write("dn3", DEVICE "/publish-datanodes");
+	fake_write("dn2", DEVICE "/unnamed-datanodes");
 	pump(w);
 	assert_state("4");
 	assert_false(policy_allows_datanode(w->conn->policy, "dn1"));
 	assert_true(policy_allows_datanode(w->conn->policy, "dn2"));
 	assert_false(policy_allows_pool(w->conn->policy, "BP-2"));
 	assert_true(policy_may_publish(w->conn->policy, "dn3"));
+	assert_true(policy_takes_unnamed(w->conn->policy, "dn2"));
 	fake_remove(DEVICE "/allow-datanodes");
 	pump(w);
 	assert_state("4");
@@ -768,6 +770,7 @@ static void test_policy_nodes(void **state)
 		{"allow-datanodes", "* dn1"},
 		{"allow-pools", " BP-1"},
 		{"publish-datanodes", "dn1 "},
+		{"unnamed-datanodes", " "},
 	};
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

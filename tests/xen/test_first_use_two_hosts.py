@@ -19,7 +19,6 @@ import pytest
 
 from tests.support.first_use import (
     READ_SECONDS,
-    STORAGE,
     USER,
     domain,
     eventually_healthy,
@@ -144,7 +143,7 @@ def test_the_first_read(far, near, block, client):
     for command in others:
         near.run(command)
     walk_in_guest(near.services, client)
-    content = eventually(lambda: read(client, block, STORAGE), READ_SECONDS, "the block")
+    content = eventually(lambda: read(client, block), READ_SECONDS, "the block")
     assert content == block.content()
     assert the_peer(near.services)["bytes"] >= block.length
     for dom0 in (far, near):
@@ -164,5 +163,5 @@ def test_the_near_host_must_name_the_datanode(near, block, client):
         return peer["connects"] > peer["failures"]
 
     eventually(talked, READ_SECONDS, lambda: the_peer(near.services))
-    assert read(client, block, STORAGE) is None
+    assert read(client, block) is None
     assert the_peer(near.services)["bytes"] == 0

@@ -151,7 +151,8 @@ def test_a_block_is_read(host, services, domains, tmp_path):
     disk.format()
     block = disk.write(MIB + 1)
     datanode.run("sync").check()
-    cat = f"vread cat --timeout {READ_TIMEOUT_MS} {POOL}/blk_{block.id}_{block.genstamp}"
+    spec = f"{POOL}/blk_{block.id}_{block.genstamp}@{block.storage}"
+    cat = f"vread cat --timeout {READ_TIMEOUT_MS} {spec}"
 
     def read():
         """None until vreadd looks again and finds the data directory."""

@@ -19,7 +19,7 @@
 struct block_spec {
 	char text[VREAD_MAX_POOL_ID + VREAD_MAX_STORAGE_ID + 96]; /* as given */
 	char pool[VREAD_MAX_POOL_ID + 1];
-	char storage[VREAD_MAX_STORAGE_ID + 1]; /* "": any */
+	char storage[VREAD_MAX_STORAGE_ID + 1]; /* "": none named */
 	int64_t block_id;
 	uint64_t genstamp;
 	uint64_t length; /* 0: the replica's own */

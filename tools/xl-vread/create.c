@@ -236,6 +236,8 @@ static int run_check(int argc, char **argv)
 			printf(", at most %u pool pages", s->policy.limit_pool_pages);
 		if (*s->policy.publish_datanodes)
 			printf(", publishes for %s", s->policy.publish_datanodes);
+		if (*s->policy.unnamed_datanodes)
+			printf(", without storages %s", s->policy.unnamed_datanodes);
 		putchar('\n');
 		if (s->data_dirs)
 			printf("     data directories %s, on disks %s\n", s->data_dirs,

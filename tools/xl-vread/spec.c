@@ -26,6 +26,7 @@ enum {
 	KEY_DATANODES,
 	KEY_POOLS,
 	KEY_PUBLISH,
+	KEY_UNNAMED,
 	KEY_QUEUES,
 	KEY_POOL_SIZE,
 	KEY_DATA_DIRS,
@@ -35,10 +36,18 @@ enum {
 	KEY_ID,
 	NUM_KEYS
 };
-static const char *const keys[NUM_KEYS] = {
-	"role",      "datanodes", "pools", "publish-datanodes", "queues",
-	"pool-size", "data-dirs", "disks", "backing-folders",   "tokens",
-	"id"};
+static const char *const keys[NUM_KEYS] = {"role",
+					   "datanodes",
+					   "pools",
+					   "publish-datanodes",
+					   "unnamed-datanodes",
+					   "queues",
+					   "pool-size",
+					   "data-dirs",
+					   "disks",
+					   "backing-folders",
+					   "tokens",
+					   "id"};
 
 static char *trimmed(char *text)
 {
@@ -143,15 +152,28 @@ static int check_policy(const struct xs_device_policy *p, char **ret_error)
 	return 0;
 }
 
+/* Refuses a list of datanodes that vreadd would refuse. */
+static int check_list(const char *key, const char *value, char **ret_error)
+{
+	const char *error;
+	struct policy *policy;
+
+	if (strlen(value) > MAX_LIST)
+		return error_text(ret_error, -EINVAL, "expected lists of at most %u characters",
+				  MAX_LIST);
+	policy = policy_new(POLICY_CLIENT, value, NULL, &error);
+	if (!policy)
+		return error_text(ret_error, -EINVAL, "%s=%s: %s", key, value, error);
+	policy_free(policy);
+	return 0;
+}
+
 /*
  * Sets for which datanodes the device may publish.  To read several datanodes is no right to
  * publish for all of them, so the operator must name those.
  */
 static int set_publish(const char *value, struct xs_device_policy *p, char **ret_error)
 {
-	const char *error;
-	struct policy *policy;
-
 	p->publish_datanodes = value ?: "";
 	if (strcmp(p->role, "datanode") != 0)
 		return value ? error_text(ret_error, -EINVAL,
@@ -164,15 +186,7 @@ static int set_publish(const char *value, struct xs_device_policy *p, char **ret
 				  "role=datanode, datanodes=%s: expected publish-datanodes=, the "
 				  "datanodes that run in this domain",
 				  p->allow_datanodes);
-	if (strlen(p->publish_datanodes) > MAX_LIST)
-		return error_text(ret_error, -EINVAL, "expected lists of at most %u characters",
-				  MAX_LIST);
-	policy = policy_new(POLICY_CLIENT, p->publish_datanodes, NULL, &error);
-	if (!policy)
-		return error_text(ret_error, -EINVAL, "publish-datanodes=%s: %s",
-				  p->publish_datanodes, error);
-	policy_free(policy);
-	return 0;
+	return check_list(keys[KEY_PUBLISH], p->publish_datanodes, ret_error);
 }
 
 static int set_limits(const char *const *values, struct xs_device_policy *p, char **ret_error)
@@ -329,6 +343,7 @@ static int parse(const struct specs *s, struct spec *ret, char **ret_error)
 		.role = values[KEY_ROLE] ?: "client",
 		.allow_datanodes = values[KEY_DATANODES] ?: "",
 		.allow_pools = values[KEY_POOLS] ?: "*",
+		.unnamed_datanodes = values[KEY_UNNAMED] ?: "",
 	};
 	ret->tokens = values[KEY_TOKENS];
 	if (!copy_words(values[KEY_DATA_DIRS], &ret->data_dirs) ||
@@ -340,7 +355,8 @@ static int parse(const struct specs *s, struct spec *ret, char **ret_error)
 		?: check_tokens(ret, ret_error)
 		?: check_disks(ret, ret_error)
 		?: check_folders(ret, ret_error)
-		?: set_publish(values[KEY_PUBLISH], &ret->policy, ret_error);
+		?: set_publish(values[KEY_PUBLISH], &ret->policy, ret_error)
+		?: check_list(keys[KEY_UNNAMED], ret->policy.unnamed_datanodes, ret_error);
 }
 
 static void free_spec(struct spec *s)
@@ -416,9 +432,10 @@ char *spec_text(const struct spec *s)
 	if (p->limit_pool_pages)
 		snprintf(size, sizeof(size), ",pool-size=%uK",
 			 p->limit_pool_pages * (VREAD_PAGE_SIZE >> 10));
-	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s%s%s%s%s%s%s", s->id,
-		     p->role, p->allow_datanodes, p->allow_pools,
+	n = asprintf(&text, "id=%u,role=%s,datanodes=%s,pools=%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s",
+		     s->id, p->role, p->allow_datanodes, p->allow_pools,
 		     *p->publish_datanodes ? ",publish-datanodes=" : "", p->publish_datanodes,
+		     *p->unnamed_datanodes ? ",unnamed-datanodes=" : "", p->unnamed_datanodes,
 		     queues, size, s->data_dirs ? ",data-dirs=" : "", s->data_dirs ?: "",
 		     s->disks ? ",disks=" : "", s->disks ?: "",
 		     s->backing_folders ? ",backing-folders=" : "", s->backing_folders ?: "",

@@ -75,6 +75,7 @@ void config_ivshmem_free(struct config_ivshmem *i)
 	free(i->allow_datanodes);
 	free(i->allow_pools);
 	free(i->publish_datanodes);
+	free(i->unnamed_datanodes);
 }
 
 static struct config *config_default(void)
@@ -102,6 +103,7 @@ static struct config *config_default(void)
 	c->local.allow_datanodes = strdup("");
 	c->local.allow_pools = strdup("*");
 	c->local.publish_datanodes = strdup("");
+	c->local.unnamed_datanodes = strdup("");
 	c->local.publish_uids = strdup("0");
 	c->local.mode = 0600;
 	c->local.max_connections = 64;
@@ -110,7 +112,7 @@ static struct config *config_default(void)
 	if (peers_default(&c->peers) && c->user && c->control_socket && c->ivshmem_socket &&
 	    c->datanode_files && c->token_files && c->storage_record && c->local.socket &&
 	    c->local.allow_datanodes && c->local.allow_pools && c->local.publish_datanodes &&
-	    c->local.publish_uids)
+	    c->local.unnamed_datanodes && c->local.publish_uids)
 		return c;
 	config_free(c);
 	return NULL;
@@ -130,6 +132,7 @@ void config_free(struct config *c)
 	free(c->local.allow_datanodes);
 	free(c->local.allow_pools);
 	free(c->local.publish_datanodes);
+	free(c->local.unnamed_datanodes);
 	free(c->local.publish_uids);
 	free_peers(&c->peers);
 	for (size_t i = 0; i < c->num_ivshmem; i++)

@@ -65,6 +65,7 @@ struct config_ivshmem {
 	char *allow_datanodes;
 	char *allow_pools;
 	char *publish_datanodes;
+	char *unnamed_datanodes;
 	unsigned line; /* of the section */
 };
 
@@ -92,6 +93,7 @@ struct config {
 		char *allow_datanodes;
 		char *allow_pools;
 		char *publish_datanodes;
+		char *unnamed_datanodes;
 		char *publish_uids; /* numbers separated by one space */
 		mode_t mode;
 		unsigned max_connections;

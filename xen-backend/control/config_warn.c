@@ -127,11 +127,12 @@ static void warn_of_names(struct warner *w, const struct lists *of, const char *
 
 /* With [peers] a name that may be read may be a datanode of another host. */
 static void warn_of_lists(struct warner *w, const struct lists *of, const char *allow,
-			  const char *publish)
+			  const char *publish, const char *unnamed)
 {
 	if (!w->config->peers.line)
 		warn_of_names(w, of, "allow-datanodes", allow);
 	warn_of_names(w, of, "publish-datanodes", publish);
+	warn_of_names(w, of, "unnamed-datanodes", unnamed);
 }
 
 static void warn_of_guests(struct warner *w)
@@ -142,7 +143,7 @@ static void warn_of_guests(struct warner *w)
 
 		snprintf(section, sizeof(section), "ivshmem %s", guest->name);
 		warn_of_lists(w, &(struct lists){section, guest->line}, guest->allow_datanodes,
-			      guest->publish_datanodes);
+			      guest->publish_datanodes, guest->unnamed_datanodes);
 	}
 }
 
@@ -206,7 +207,7 @@ json_t *config_warnings(const struct config *c, const char *path, const struct k
 		     "this configuration");
 	if (c->local.socket[0])
 		warn_of_lists(&w, &(struct lists){"local", c->local.line}, c->local.allow_datanodes,
-			      c->local.publish_datanodes);
+			      c->local.publish_datanodes, c->local.unnamed_datanodes);
 	warn_of_guests(&w);
 	warn_of_certificates(&w);
 	warn_of_keys(&w);

@@ -48,6 +48,7 @@ bool port_ivshmem_settings(const struct config *c, struct ivshmem_settings *ret,
 			.allow_datanodes = c->ivshmem[i].allow_datanodes,
 			.allow_pools = c->ivshmem[i].allow_pools,
 			.publish_datanodes = c->ivshmem[i].publish_datanodes,
+			.unnamed_datanodes = c->ivshmem[i].unnamed_datanodes,
 		};
 	*ret = (struct ivshmem_settings){.socket = c->ivshmem_socket,
 					 .guests = rights,
@@ -63,7 +64,8 @@ struct policy *port_local_policy(const struct config *c)
 		policy_new(POLICY_CLIENT, c->local.allow_datanodes, c->local.allow_pools, &error);
 
 	if (p)
-		error = policy_set_publish(p, c->local.publish_datanodes);
+		error = policy_set_publish(p, c->local.publish_datanodes)
+				?: policy_set_unnamed(p, c->local.unnamed_datanodes);
 	if (p && !error)
 		return p;
 	log_error("[local]: expected %s", error);

@@ -24,7 +24,8 @@ static void apply_to_ports(const struct reload_parts *p, const struct config *wa
 	struct xen_settings xen = port_xen_settings(c), old_xen = port_xen_settings(was);
 	bool listed = strcmp(was->local.allow_datanodes, c->local.allow_datanodes) != 0 ||
 		      strcmp(was->local.allow_pools, c->local.allow_pools) != 0 ||
-		      strcmp(was->local.publish_datanodes, c->local.publish_datanodes) != 0;
+		      strcmp(was->local.publish_datanodes, c->local.publish_datanodes) != 0 ||
+		      strcmp(was->local.unnamed_datanodes, c->local.unnamed_datanodes) != 0;
 	struct policy *policy = p->local && listed ? port_local_policy(c) : NULL;
 
 	if (policy) {
@@ -57,7 +58,8 @@ static bool same_rights(const struct config_ivshmem *a, const struct config_ivsh
 {
 	return a->role == b->role && !strcmp(a->allow_datanodes, b->allow_datanodes) &&
 	       !strcmp(a->allow_pools, b->allow_pools) &&
-	       !strcmp(a->publish_datanodes, b->publish_datanodes);
+	       !strcmp(a->publish_datanodes, b->publish_datanodes) &&
+	       !strcmp(a->unnamed_datanodes, b->unnamed_datanodes);
 }
 
 /* Says of which guests of KVM the rights have changed. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What one device may read and publish: three lists of names; see policy.h.  ring/, read/ and peer/
+ * What one device may read and publish: four lists of names; see policy.h.  ring/, read/ and peer/
  * ask it.
  *
  * A list is kept as the string that was given.  A look-up walks over the string and compares names
@@ -23,6 +23,7 @@ struct policy {
 	char *datanodes;       /* "" none, "*" all; so the other lists */
 	char *pools;
 	char *publish; /* datanodes */
+	char *unnamed; /* datanodes */
 };
 
 /* Returns NULL if the list is well formed, else what was expected. */
@@ -75,8 +76,9 @@ struct policy *policy_new(enum policy_role role, const char *allow_datanodes,
 		p->datanodes = strdup(datanodes);
 		p->pools = strdup(pools);
 		p->publish = strdup("");
+		p->unnamed = strdup("");
 	}
-	if (!p || !p->datanodes || !p->pools || !p->publish) {
+	if (!p || !p->datanodes || !p->pools || !p->publish || !p->unnamed) {
 		policy_free(p);
 		*ret_error = "more memory";
 		return NULL;
@@ -92,22 +94,33 @@ void policy_free(struct policy *p)
 	free(p->datanodes);
 	free(p->pools);
 	free(p->publish);
+	free(p->unnamed);
 	free(p);
 }
 
-const char *policy_set_publish(struct policy *p, const char *datanodes)
+static const char *set_list(char **list, const char *value)
 {
-	const char *error = list_error(datanodes);
+	const char *error = list_error(value);
 	char *copy;
 
 	if (error)
 		return error;
-	copy = strdup(datanodes);
+	copy = strdup(value);
 	if (!copy)
 		return "more memory";
-	free(p->publish);
-	p->publish = copy;
+	free(*list);
+	*list = copy;
 	return NULL;
+}
+
+const char *policy_set_publish(struct policy *p, const char *datanodes)
+{
+	return set_list(&p->publish, datanodes);
+}
+
+const char *policy_set_unnamed(struct policy *p, const char *datanodes)
+{
+	return set_list(&p->unnamed, datanodes);
 }
 
 static void swap(char **a, char **b)
@@ -124,6 +137,7 @@ void policy_replace(struct policy *p, struct policy *other)
 	swap(&p->datanodes, &other->datanodes);
 	swap(&p->pools, &other->pools);
 	swap(&p->publish, &other->publish);
+	swap(&p->unnamed, &other->unnamed);
 	pthread_rwlock_unlock(&p->lock);
 	policy_free(other);
 }
@@ -131,7 +145,7 @@ void policy_replace(struct policy *p, struct policy *other)
 bool policy_equals(const struct policy *a, const struct policy *b)
 {
 	return strcmp(a->datanodes, b->datanodes) == 0 && strcmp(a->pools, b->pools) == 0 &&
-	       strcmp(a->publish, b->publish) == 0;
+	       strcmp(a->publish, b->publish) == 0 && strcmp(a->unnamed, b->unnamed) == 0;
 }
 
 enum policy_role policy_role(const struct policy *p)
@@ -179,4 +193,19 @@ bool policy_is_publisher(const struct policy *p)
 bool policy_may_publish(const struct policy *p, const char *datanode)
 {
 	return has(p, &p->publish, datanode);
+}
+
+bool policy_takes_unnamed(const struct policy *p, const char *datanode)
+{
+	return has(p, &p->unnamed, datanode);
+}
+
+bool policy_takes_any_unnamed(const struct policy *p)
+{
+	bool any;
+
+	pthread_rwlock_rdlock(lock_of(p));
+	any = p->unnamed[0];
+	pthread_rwlock_unlock(lock_of(p));
+	return any;
 }

@@ -27,6 +27,9 @@ void policy_free(struct policy *p);
 /* Only for a policy that no other thread uses yet: the device may publish for these datanodes.
  * Returns NULL, or what was expected (static string). */
 const char *policy_set_publish(struct policy *p, const char *datanodes);
+/* Likewise: OPENs without storage ids are answered from these datanodes, which are one cluster.
+ * None unless set: such OPENs are refused. */
+const char *policy_set_unnamed(struct policy *p, const char *datanodes);
 
 /* Replaces the lists of p with those of other.  The role of p stays.  Takes over other. */
 void policy_replace(struct policy *p, struct policy *other);
@@ -41,5 +44,9 @@ bool policy_allows_pool(const struct policy *p, const char *pool_id);
  * may publish for that datanode. */
 bool policy_is_publisher(const struct policy *p);
 bool policy_may_publish(const struct policy *p, const char *datanode);
+/* policy_takes_any_unnamed(): true if OPENs without storage ids are answered at all.
+ * policy_takes_unnamed(): true if that datanode is asked for them. */
+bool policy_takes_any_unnamed(const struct policy *p);
+bool policy_takes_unnamed(const struct policy *p, const char *datanode);
 
 #endif

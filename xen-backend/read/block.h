@@ -5,7 +5,7 @@
  *
  * A store knows the datanodes served on this host (their images and layouts). block_open() finds
  * the replica of (pool, block id, generation stamp) on a datanode that the caller's policy allows.
- * -EXDEV: only storage ids can tell whose replica is meant.
+ * -EDESTADDRREQ: the request names no storage, and the policy requires one.
  * block_read() returns bytes that match the replica's own checksums. After reading the bytes,
  * block_read() checks that the replica is still the same.
  *
@@ -36,7 +36,7 @@ struct block_name {
 	int64_t block_id;
 	uint64_t genstamp;
 	uint64_t visible_length;        /* bytes; 0: the replica's length */
-	const char *const *storage_ids; /* storages to search; none: all (search.h) */
+	const char *const *storage_ids; /* of its replicas, as the NameNode named them */
 	unsigned num_storages;
 	const void *token;   /* the block token, as Hadoop writes it */
 	size_t token_length; /* 0: no token */

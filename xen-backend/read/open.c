@@ -74,6 +74,8 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 	struct block_handle *h;
 	int r;
 
+	if (!name->num_storages && !policy_takes_any_unnamed(p))
+		return -EDESTADDRREQ;
 	if (!layout_pool_valid(name->pool_id))
 		return -ENODEV;
 	if (!policy_allows_pool(p, name->pool_id))

@@ -25,7 +25,6 @@ struct block_store {
 	bool cache_fits;              /* block_store_fit_cache() sets the size of ahead.cache */
 	const char *cache_limited_by; /* what keeps ahead.cache from being larger */
 	_Atomic size_t handle_memory; /* bytes for the handles of one reader; 0: no limit */
-	_Atomic uint64_t ambiguous;   /* OPENs of pools that two clusters show (pools.h) */
 };
 
 struct block_handle {

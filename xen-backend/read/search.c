@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements search.h: which datanodes are asked, how long they are waited for, and what their
- * answers mean together. open.c calls it.
+ * Implements search.h: which datanodes are asked, how long they are waited for, and whose answer
+ * counts.
  */
 #include "read/search.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/waiting.h"
 #include "datanode/datanode.h"
 #include "policy/tokens.h"
 #include "read/inquiry.h"
-#include "read/pools.h"
 #include "read/read_private.h"
 
 /* A search asks no further directory after this time. */
 #define SEARCH_MS 10000U
-/*
- * The time limit of a request without storage ids that several datanodes are asked for. The reader
- * can ask again with storage ids, and then waits only for datanodes that have the block.
- */
-#define UNNAMED_MS 1000U
 
 /* The state of one search for a block. */
 struct search {
@@ -37,7 +30,17 @@ struct search {
 
 /* ---- whom to ask ----------------------------------------------------------------------- */
 
-/* True if a directory that the request may mean lists the pool. */
+static bool lists_pool(const struct layout_data_dir *d, const char *pool)
+{
+	for (unsigned i = 0; i < d->num_pools; i++)
+		if (!strcmp(d->pools[i], pool))
+			return true;
+	return false;
+}
+
+/*
+ * True if a directory that the request may mean listed the pool when the image was last examined.
+ */
 static bool shows_pool(const struct image_layout *layout, const struct block_name *name)
 {
 	for (unsigned i = 0; i < layout->num_filesystems; i++) {
@@ -45,18 +48,27 @@ static bool shows_pool(const struct image_layout *layout, const struct block_nam
 
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
 			if (inquiry_concerns(&lfs->data_dirs[k], name) &&
-			    pool_is_listed(&lfs->data_dirs[k], name->pool_id))
+			    lists_pool(&lfs->data_dirs[k], name->pool_id))
 				return true;
 	}
 	return false;
 }
 
+/* True if the policy lets the request read the datanode. */
+static bool may_read(const struct search *s, struct datanode *dn)
+{
+	const char *name = datanode_name(dn);
+
+	return policy_allows_datanode(s->policy, name) &&
+	       (s->name->num_storages || policy_takes_unnamed(s->policy, name));
+}
+
 /* Called before the search, so that a client without the right learns nothing about the block. */
-static int right_to_read(struct search *s, struct datanode *dn)
+static int right_to_read(const struct search *s, struct datanode *dn)
 {
 	const struct block_name *n = s->name;
 
-	if (!policy_allows_datanode(s->policy, datanode_name(dn)))
+	if (!may_read(s, dn))
 		return -EACCES;
 	return tokens_check(datanode_tokens(dn), n->pool_id, n->block_id, n->token,
 			    n->token_length);
@@ -91,141 +103,51 @@ static int choose_whom_to_ask(struct search *s)
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
-static bool is_slow(const struct inquiry *q)
-{
-	return q->served->parser && parser_is_slow(q->served->parser);
-}
-
-/*
- * With the lock of the inquiries. True if an answer is still to be waited for: a named block is
- * there with the first replica; an unnamed one is not decided by those who are slow.
- */
-static bool is_open(const struct search *s, const bool *slow)
+/* With the lock of the inquiries. True if there is no replica yet, and an answer is missing. */
+static bool is_open(const struct inquiries *all)
 {
 	bool open = false;
 
-	for (unsigned i = 0; i < s->inquiries->count; i++) {
-		const struct inquiry *q = &s->inquiries->inquiry[i];
-
-		if (q->replica && s->name->num_storages)
+	for (unsigned i = 0; i < all->count; i++) {
+		if (all->inquiry[i].replica)
 			return false;
-		open |= !q->answered && !slow[i];
+		open |= !all->inquiry[i].answered;
 	}
 	return open;
 }
 
-/* Asks several datanodes beside each other. Returns 0 or -ENOMEM. */
-static int ask_beside_each_other(struct search *s)
+/* Asks several datanodes beside each other. */
+static void ask_beside_each_other(struct inquiries *all)
 {
-	struct inquiries *all = s->inquiries;
-	uint64_t until = s->name->num_storages ? all->until : clock_ms() + UNNAMED_MS;
-	bool *slow = calloc(all->count, sizeof(*slow));
-
-	if (!slow)
-		return -ENOMEM;
-	for (unsigned i = 0; i < all->count; i++)
-		slow[i] = !s->name->num_storages && is_slow(&all->inquiry[i]);
 	for (unsigned i = 0; i < all->count; i++)
 		inquiry_send(&all->inquiry[i]);
 	waiting_announce();
 	pthread_mutex_lock(&all->lock);
-	while (is_open(s, slow) && clock_wait(&all->answer, &all->lock, until))
+	while (is_open(all) && clock_wait(&all->answer, &all->lock, all->until))
 		;
 	pthread_mutex_unlock(&all->lock);
 	atomic_store(&all->over, true);
-	free(slow);
-	return 0;
 }
 
-/* ---- what the answers mean ----------------------------------------------------------------- */
-
-/* A pool that two clusters show is opened only by storages. The reader can ask its NameNode. */
-static bool is_of_two_clusters(struct search *s, const struct block_replica *r)
-{
-	const char *pool = s->name->pool_id;
-
-	if (!pool_is_ambiguous(s->roster, s->policy, r->key.dir, pool))
-		return false;
-	if (atomic_fetch_add(&s->store->ambiguous, 1) == 0)
-		log_warn("pool %s is shown by datanodes of different clusters: its blocks are read "
-			 "only by clients that name storages; are these clusters copies?",
-			 pool);
-	return true;
-}
-
-/* True if there is a datanode that the caller may read and that nobody has looked into yet. */
-static bool some_are_unseen(const struct search *s)
-{
-	for (unsigned i = 0; i < s->roster->count; i++) {
-		struct datanode *dn = s->roster->datanode[i];
-
-		if (!datanode_is_seen(dn) && policy_allows_datanode(s->policy, datanode_name(dn)))
-			return true;
-	}
-	return false;
-}
-
-/* The answers together. */
-struct outcome {
-	struct block_replica *replica; /* a reference; NULL: nobody has the block */
-	unsigned found;                /* how many have it */
-	bool sure;                     /* all others have said that they have not */
-};
-
-/*
- * With the lock of the inquiries. True if the datanode has said that it has no such replica. Who
- * has one that cannot be read now has not said so, nor who cannot be asked. A file system in a use
- * that cannot be followed is EBUSY, too; nobody reads from it, so it has none for readers.
- */
-static bool has_none(const struct inquiry *q)
-{
-	if (!q->answered)
-		return false;
-	return q->error == -ENOENT || q->error == -ENODEV || q->error == -EEXIST ||
-	       (q->error == -EBUSY && !is_slow(q));
-}
-
-static struct outcome judge(struct search *s)
+/* Returns a reference to the first replica that was found; NULL: none, and s->error says why. */
+static struct block_replica *take_replica(struct search *s)
 {
 	struct inquiries *all = s->inquiries;
-	struct outcome o = {.sure = true};
+	struct block_replica *found = NULL;
 
 	pthread_mutex_lock(&all->lock);
 	for (unsigned i = 0; i < all->count; i++) {
 		struct inquiry *q = &all->inquiry[i];
 
 		s->error = more_telling(s->error, q->answered ? q->error : -EBUSY);
-		o.sure &= q->replica || has_none(q);
-		if (!q->replica)
-			continue;
-		if (!o.replica)
-			o.replica = replica_get(q->replica);
-		o.found++;
+		if (q->replica && !found)
+			found = replica_get(q->replica);
 	}
 	pthread_mutex_unlock(&all->lock);
-	return o;
+	return found;
 }
 
-/*
- * Returns 1 and the replica, 0 if there is none, or -EXDEV if only storage ids can tell which one
- * is meant.
- */
-static int decide(struct search *s, struct block_replica **ret)
-{
-	struct outcome o = judge(s);
-
-	*ret = o.replica;
-	if (s->name->num_storages)
-		return o.found > 0;
-	if (!o.found)
-		return !o.sure && s->error == -EBUSY && s->inquiries->count > 1 ? -EXDEV : 0;
-	if (!is_of_two_clusters(s, o.replica) && o.found == 1 && o.sure && !some_are_unseen(s))
-		return 1;
-	replica_put(o.replica);
-	return -EXDEV;
-}
-
-/* As decide(), or -ENOMEM. */
+/* Returns 1 and the replica, 0 if there is none, or -ENOMEM. */
 static int search_once(struct search *s, struct block_replica **ret)
 {
 	int r;
@@ -234,12 +156,14 @@ static int search_once(struct search *s, struct block_replica **ret)
 	s->inquiries =
 		inquiries_new(s->store->cache, s->name, s->roster->count, clock_ms() + SEARCH_MS);
 	r = s->inquiries ? choose_whom_to_ask(s) : -ENOMEM;
-	if (r == 0 && s->inquiries->count == 1)
-		inquiry_run(&s->inquiries->inquiry[0]);
-	else if (r == 0 && s->inquiries->count > 1)
-		r = ask_beside_each_other(s);
-	if (r == 0)
-		r = decide(s, ret);
+	if (r == 0) {
+		if (s->inquiries->count == 1)
+			inquiry_run(&s->inquiries->inquiry[0]);
+		else if (s->inquiries->count > 1)
+			ask_beside_each_other(s->inquiries);
+		*ret = take_replica(s);
+		r = *ret != NULL;
+	}
 	inquiries_put(s->inquiries);
 	return r;
 }
@@ -259,8 +183,7 @@ static void look_again(const struct search *s)
 	for (unsigned i = 0; i < s->roster->count; i++) {
 		struct datanode *dn = s->roster->datanode[i];
 
-		if (policy_allows_datanode(s->policy, datanode_name(dn)) &&
-		    (by_name || !datanode_is_complete(dn)))
+		if (may_read(s, dn) && (by_name || !datanode_is_complete(dn)))
 			datanode_look_soon(dn);
 	}
 }
@@ -278,7 +201,7 @@ static bool await_first_looks(const struct search *s)
 	for (unsigned i = 0; i < s->roster->count; i++) {
 		struct datanode *dn = s->roster->datanode[i];
 
-		if (policy_allows_datanode(s->policy, datanode_name(dn)))
+		if (may_read(s, dn))
 			any |= datanode_await_first_look(dn);
 	}
 	return any;
@@ -288,7 +211,7 @@ static bool await_first_looks(const struct search *s)
 static bool may_read_none(const struct search *s)
 {
 	for (unsigned i = 0; i < s->roster->count; i++)
-		if (policy_allows_datanode(s->policy, datanode_name(s->roster->datanode[i])))
+		if (may_read(s, s->roster->datanode[i]))
 			return false;
 	return s->roster->count > 0;
 }

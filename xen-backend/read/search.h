@@ -5,14 +5,13 @@
  *     block_open() --> search_block() --> one datanode:  on the caller's thread (inquiry.h)
  *                                     --> several:       on threads of theirs (errands.h)
  *
- * A request with storage ids gets the first replica that is found: the NameNode named these
- * storages, so each of them has the block. The other datanodes are not waited for.
+ * The request's storage ids say which datanodes may have the block: the client's NameNode named
+ * them for this block. Pool, block id and generation stamp are no proof: a cloned cluster or a
+ * restored NameNode gives the same name to other bytes. The first replica that is found wins, and
+ * the other datanodes are not waited for.
  *
- * A request without storage ids could mean the block of any datanode, and any guest can write a
- * block of that name into its image. So such a request gets a replica only if exactly one datanode
- * has the block and every other one has said that it has not. Otherwise the answer is -EXDEV, and
- * the reader asks its NameNode for the storages. Which datanode comes first never matters. Who is
- * not served, or was refused to the reader, is not asked and does not count.
+ * A request without storage ids is answered only if the operator says that datanodes of this host
+ * are one cluster (policy_takes_unnamed()). These datanodes are asked.
  */
 #ifndef VREAD_READ_SEARCH_H
 #define VREAD_READ_SEARCH_H
@@ -24,7 +23,7 @@
 /*
  * Finds the replica of that name among the datanodes that p allows. Returns 0 and a reference in
  * *ret, or negative errno: of the errors met, the one that says most about the block.
- * Ends after 10 s, if several datanodes are asked without storage ids after 1 s.
+ * Ends after 10 s.
  */
 int search_block(struct block_store *store, const struct policy *p, const struct block_name *name,
 		 struct block_replica **ret);

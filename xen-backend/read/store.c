@@ -104,8 +104,7 @@ json_t *block_store_reading_status(struct block_store *s)
 	const char *why = NULL;
 	bool works = source_queue_works(&why);
 
-	return json_pack("{s:I, s:I, s:o, s:o, s:s}", "ambiguous",
-			 (json_int_t)atomic_load(&s->ambiguous), "read_ahead",
+	return json_pack("{s:I, s:o, s:o, s:s}", "read_ahead",
 			 (json_int_t)atomic_load(&s->ahead.window), "disks",
 			 shares_status(s->ahead.shares), "cache", cache_status(s), "io_uring",
 			 works ? "ok" : why);

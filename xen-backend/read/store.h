@@ -48,7 +48,6 @@ void block_store_fit_cache(struct block_store *s);
 
 /*
  * How disks are read; new reference:
- *   ambiguous      OPENs without storage ids, of a pool that different clusters show
  *   read_ahead     bytes for one client
  *   disks          disks that are read ahead now (disk/shares.h)
  *   cache          of images read with O_DIRECT (verified_cache.h), and limited_by:

@@ -58,18 +58,17 @@ static struct peer_handle *look_up(struct dispatch *d, struct dispatch_scratch *
 
 /*
  * If the block cannot be opened here (err says why), ask another host. The storage ids of the
- * request say which host to ask; without them return -EXDEV. If memory or handles of this device
- * are used up, another host is of no help. If a named storage is here and its datanode refuses the
- * token, no other host is asked: a host with weaker rules would overrule this one.
+ * request say which host to ask. If memory or handles of this device are used up, another host is
+ * of no help. If a named storage is here and its datanode refuses the token, no other host is
+ * asked: a host with weaker rules would overrule this one.
  */
 static int open_elsewhere(struct dispatch_scratch *scratch, const struct vread_request *r,
 			  const struct block_name *name, int err)
 {
-	if (!scratch->remote || err == -ENOMEM || err == -EMFILE)
+	if (!scratch->remote || !name->num_storages || err == -ENOMEM || err == -EMFILE ||
+	    err == -EPERM)
 		return err;
-	if (!name->num_storages)
-		return -EXDEV;
-	return err == -EPERM ? err : remote_open(scratch->remote, r, name, err);
+	return remote_open(scratch->remote, r, name, err);
 }
 
 static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,

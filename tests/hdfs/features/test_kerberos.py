@@ -104,11 +104,12 @@ def test_nobody_without_a_token_is_served(bed):
     eventually(has_keys, SOON)
     (block, *_) = bed.client.do("where-at", **FILE)["blocks"]
     number, stamp = map(int, block.removeprefix("blk_").split("_"))
+    storages = bed.hdfs.datanode("dn1").storage_ids()
     (pool,) = bed.hdfs.datanode("dn1").data_dirs[0].glob("current/BP-*")
     lib = vreadlib.load(REPOSITORY / "build/release/libvread.so.1")
     with (
         vreadlib.Connection(lib, bed.vreadd.endpoint) as connection,
         pytest.raises(OSError) as raised,
     ):
-        connection.open(pool.name, number, stamp, 0, ())
+        connection.open(pool.name, number, stamp, 0, storages)
     assert raised.value.errno == errno.EPERM

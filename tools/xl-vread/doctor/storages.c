@@ -55,21 +55,6 @@ static unsigned check_announced(struct doctor *d, const json_t *peer)
 	return (unsigned)json_array_size(conflicts);
 }
 
-static unsigned check_pools(struct doctor *d, const json_t *reading)
-{
-	int64_t count = text_number(reading, "ambiguous");
-
-	if (count)
-		doctor_warn(
-			d, "pools",
-			"the log names the pool; are these clusters copies of each other? let a "
-			"guest read the datanodes of one only",
-			"%" PRId64 " blocks were not opened, since different clusters show "
-			"their pool",
-			count);
-	return count != 0;
-}
-
 void check_storages(struct doctor *d)
 {
 	const json_t *record = json_object_get(d->facts->status, "storage_record");
@@ -91,7 +76,6 @@ void check_storages(struct doctor *d)
 	{
 		problems += check_announced(d, entry);
 	}
-	problems += check_pools(d, json_object_get(d->facts->status, "reading"));
 	if (!problems)
 		doctor_ok(d, text_member(record, "file"), "%" PRId64 " storages, each of one",
 			  text_number(record, "storages"));

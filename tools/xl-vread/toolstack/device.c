@@ -88,10 +88,11 @@ static bool put_limit(struct xs_device *d, xs_transaction_t t, const char *node,
 	return !limit || put_number(d, t, d->backend, node, limit);
 }
 
-/* A device that publishes for no datanode has no node. */
-static bool put_publish(struct xs_device *d, xs_transaction_t t, const char *datanodes)
+/* An empty list has no node. */
+static bool put_list(struct xs_device *d, xs_transaction_t t, const char *node,
+		     const char *datanodes)
 {
-	return !*datanodes || put(d, t, d->backend, VREAD_NODE_PUBLISH_DATANODES, datanodes);
+	return !*datanodes || put(d, t, d->backend, node, datanodes);
 }
 
 static bool put_backend(struct xs_device *d, xs_transaction_t t,
@@ -104,7 +105,8 @@ static bool put_backend(struct xs_device *d, xs_transaction_t t,
 	       put(d, t, d->backend, VREAD_NODE_ROLE, policy->role) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes) &&
 	       put(d, t, d->backend, VREAD_NODE_ALLOW_POOLS, policy->allow_pools) &&
-	       put_publish(d, t, policy->publish_datanodes) &&
+	       put_list(d, t, VREAD_NODE_PUBLISH_DATANODES, policy->publish_datanodes) &&
+	       put_list(d, t, VREAD_NODE_UNNAMED_DATANODES, policy->unnamed_datanodes) &&
 	       put_limit(d, t, VREAD_NODE_LIMIT_QUEUES, policy->limit_queues) &&
 	       put_limit(d, t, VREAD_NODE_LIMIT_POOL_PAGES, policy->limit_pool_pages) &&
 	       put_number(d, t, d->backend, VREAD_NODE_STATE, XenbusStateInitialising);
@@ -183,6 +185,7 @@ bool xs_device_has_policy(struct xs_device *d, const struct xs_device_policy *po
 	       has_value(d, VREAD_NODE_ALLOW_DATANODES, policy->allow_datanodes, "") &&
 	       has_value(d, VREAD_NODE_ALLOW_POOLS, policy->allow_pools, "*") &&
 	       has_value(d, VREAD_NODE_PUBLISH_DATANODES, policy->publish_datanodes, "") &&
+	       has_value(d, VREAD_NODE_UNNAMED_DATANODES, policy->unnamed_datanodes, "") &&
 	       has_limit(d, VREAD_NODE_LIMIT_QUEUES, policy->limit_queues) &&
 	       has_limit(d, VREAD_NODE_LIMIT_POOL_PAGES, policy->limit_pool_pages);
 }

@@ -27,6 +27,7 @@ struct xs_device_policy {
 	const char *allow_datanodes;
 	const char *allow_pools;
 	const char *publish_datanodes;           /* "": none */
+	const char *unnamed_datanodes;           /* "": none */
 	unsigned limit_queues, limit_pool_pages; /* 0: as many as the backend offers */
 };
 

@@ -47,6 +47,8 @@ const struct config_key config_keys[] = {
 	{SECTION_LOCAL, "allow-pools", value_names, IN_CONFIG(local.allow_pools), 0, 0, false},
 	{SECTION_LOCAL, "publish-datanodes", value_names, IN_CONFIG(local.publish_datanodes), 0, 0,
 	 false},
+	{SECTION_LOCAL, "unnamed-datanodes", value_names, IN_CONFIG(local.unnamed_datanodes), 0, 0,
+	 false},
 	{SECTION_LOCAL, "publish-uids", value_uids, IN_CONFIG(local.publish_uids), 0, 0, false},
 	{SECTION_LOCAL, "mode", value_mode, IN_CONFIG(local.mode), 0, 0, false},
 	{SECTION_LOCAL, "max-connections", value_limit, IN_CONFIG(local.max_connections), 1, 4096,
@@ -93,6 +95,8 @@ const struct config_key config_keys[] = {
 	{SECTION_IVSHMEM, "allow-datanodes", value_names, IN_IVSHMEM(allow_datanodes), 0, 0, false},
 	{SECTION_IVSHMEM, "allow-pools", value_names, IN_IVSHMEM(allow_pools), 0, 0, false},
 	{SECTION_IVSHMEM, "publish-datanodes", value_names, IN_IVSHMEM(publish_datanodes), 0, 0,
+	 false},
+	{SECTION_IVSHMEM, "unnamed-datanodes", value_names, IN_IVSHMEM(unnamed_datanodes), 0, 0,
 	 false},
 };
 const unsigned config_num_keys = sizeof(config_keys) / sizeof(config_keys[0]);

@@ -287,10 +287,11 @@ static bool add_ivshmem(struct config *c, const char *name, unsigned line)
 		.allow_datanodes = strdup(""),
 		.allow_pools = strdup("*"),
 		.publish_datanodes = strdup(""),
+		.unnamed_datanodes = strdup(""),
 		.line = line,
 	};
 	if (!i->name || !i->socket || !i->allow_datanodes || !i->allow_pools ||
-	    !i->publish_datanodes) {
+	    !i->publish_datanodes || !i->unnamed_datanodes) {
 		config_ivshmem_free(i);
 		return false;
 	}

@@ -200,7 +200,8 @@ static struct policy *make_policy(const struct ivshmem_device *d, const struct i
 	struct policy *p = policy_new(r->role, r->allow_datanodes, r->allow_pools, &wrong);
 
 	if (p)
-		wrong = policy_set_publish(p, r->publish_datanodes);
+		wrong = policy_set_publish(p, r->publish_datanodes)
+				?: policy_set_unnamed(p, r->unnamed_datanodes);
 	if (p && !wrong)
 		return p;
 	log_device(LOG_LEVEL_ERROR, d->conn.name, "[ivshmem %s]: expected %s", d->guest, wrong);

@@ -21,7 +21,8 @@ struct ivshmem_port;
 struct ivshmem_rights {
 	const char *name;
 	enum policy_role role;
-	const char *allow_datanodes, *allow_pools, *publish_datanodes; /* as policy_new() */
+	/* lists as policy_new() takes them */
+	const char *allow_datanodes, *allow_pools, *publish_datanodes, *unnamed_datanodes;
 };
 
 struct ivshmem_settings {

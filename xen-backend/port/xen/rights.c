@@ -16,7 +16,7 @@
 #include "vread-nodes.h"
 
 /* The nodes, in the order in which they are read. */
-enum { ROLE, ALLOW_DATANODES, ALLOW_POOLS, PUBLISH_DATANODES, NUM_NODES };
+enum { ROLE, ALLOW_DATANODES, ALLOW_POOLS, PUBLISH_DATANODES, UNNAMED_DATANODES, NUM_NODES };
 static const struct {
 	const char *name, *absent;
 } nodes[NUM_NODES] = {
@@ -24,6 +24,7 @@ static const struct {
 	[ALLOW_DATANODES] = {VREAD_NODE_ALLOW_DATANODES, ""},
 	[ALLOW_POOLS] = {VREAD_NODE_ALLOW_POOLS, "*"},
 	[PUBLISH_DATANODES] = {VREAD_NODE_PUBLISH_DATANODES, ""},
+	[UNNAMED_DATANODES] = {VREAD_NODE_UNNAMED_DATANODES, ""},
 };
 
 /* Reads a node, or returns a copy of the value that stands for an absent node. */
@@ -40,7 +41,9 @@ static int read_node(const struct xen_device *d, unsigned n, char **ret)
 static int refuse_lists(const char *wrong, char *error)
 {
 	snprintf(error, XEN_ERROR_SIZE,
-		 "backend allow-datanodes, allow-pools or publish-datanodes: expected %s", wrong);
+		 "backend allow-datanodes, allow-pools, publish-datanodes or unnamed-datanodes: "
+		 "expected %s",
+		 wrong);
 	return -EINVAL;
 }
 
@@ -59,7 +62,8 @@ static int make_policy(char *const values[NUM_NODES], struct policy **ret, char 
 		       values[ALLOW_POOLS], &wrong);
 	if (!p)
 		return refuse_lists(wrong, error);
-	wrong = policy_set_publish(p, values[PUBLISH_DATANODES]);
+	wrong = policy_set_publish(p, values[PUBLISH_DATANODES])
+			?: policy_set_unnamed(p, values[UNNAMED_DATANODES]);
 	if (wrong) {
 		policy_free(p);
 		return refuse_lists(wrong, error);

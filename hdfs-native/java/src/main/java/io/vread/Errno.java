@@ -29,6 +29,7 @@ public final class Errno {
   public static final int EPROTO = -71;
   public static final int EBADMSG = -74;
   public static final int EILSEQ = -84;
+  public static final int EDESTADDRREQ = -89;
   public static final int EOPNOTSUPP = -95;
   public static final int ENOTCONN = -107;
   public static final int ECONNREFUSED = -111;
@@ -81,6 +82,8 @@ public final class Errno {
         return "EBADMSG";
       case EILSEQ:
         return "EILSEQ";
+      case EDESTADDRREQ:
+        return "EDESTADDRREQ";
       case EOPNOTSUPP:
         return "EOPNOTSUPP";
       case ENOTCONN:
