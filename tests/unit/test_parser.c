@@ -273,8 +273,7 @@ static bool is(const char *kind, const char *wanted)
 	return !strcmp(kind, wanted);
 }
 
-/* A file beside a fake.  When the file exists, the fake "late" becomes ready, and the fake
- * "thorough" answers what was found. */
+/* A file beside a fake.  When the file exists, the fake "late" becomes ready. */
 static const char *go_file(const char *program)
 {
 	static char path[256];
@@ -346,10 +345,8 @@ static bool answer_well(struct channel *c, const char *kind, uint32_t asked, uns
 		say(c, asked, 0, fd);
 		return true;
 	}
-	if (asked != PARSER_DISCOVER || !(fd == 0 || is(kind, "late") || is(kind, "thorough")))
+	if (asked != PARSER_DISCOVER || !(fd == 0 || is(kind, "late")))
 		return false;
-	if (is(kind, "thorough"))
-		eventually(access(go_file(program_invocation_name), F_OK) == 0);
 	wire_put_text(&c->out, NOT_FOUND);
 	say(c, asked, -ENOENT, fd);
 	return true;
@@ -784,44 +781,6 @@ static void who_is_slow_is_not_waited_for(void **state)
 	close(pair[1]);
 }
 
-/* A question about all images takes long, and says nothing about questions about one block. */
-static void a_long_look_does_not_make_it_slow(void **state)
-{
-	struct finder f = {start_fake("thorough"), NULL, 0};
-	pthread_t thread;
-	char go[64];
-
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, find, &f), 0);
-	eventually(number_of(f.parser, "questions") == 1);
-	own_clock_advance(10 * ANSWER_MS);
-	assert_false(parser_is_slow(f.parser));
-	snprintf(go, sizeof(go), "%s/go", folder);
-	close(open(go, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	pthread_join(thread, NULL);
-	unlink(go);
-	assert_int_equal(f.result, -ENOENT);
-	assert_false(parser_is_slow(f.parser));
-	free(f.missing);
-	stop_fake(f.parser, "thorough");
-}
-
-static void a_short_question_makes_it_slow(void **state)
-{
-	struct parser *p = start_fake("silent");
-	pthread_t thread;
-
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, ask_state, p), 0);
-	eventually(number_of(p, "questions") == 1);
-	assert_false(parser_is_slow(p));
-	own_clock_advance(ANSWER_MS / 2);
-	assert_true(parser_is_slow(p));
-	parser_abandon(p);
-	pthread_join(thread, NULL);
-	stop_fake(p, "silent");
-}
-
 /* ---- signals ------------------------------------------------------------------------ */
 
 #define MANY_SIGNALS 100U
@@ -957,8 +916,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(everybody_is_answered),
 		cmocka_unit_test(ends_at_any_moment),
 		cmocka_unit_test(who_is_slow_is_not_waited_for),
-		cmocka_unit_test(a_long_look_does_not_make_it_slow),
-		cmocka_unit_test(a_short_question_makes_it_slow),
 		cmocka_unit_test(signals_do_not_put_a_limit_off),
 		cmocka_unit_test(one_that_cannot_be_killed_keeps_nobody_waiting),
 		cmocka_unit_test(nothing_is_left),

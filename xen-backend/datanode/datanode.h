@@ -44,8 +44,6 @@ struct served *datanode_served(struct datanode *dn);
 /* True if everything that is configured is served and no volume may have moved, or if the
  * datanode was removed from the registry. */
 bool datanode_is_complete(struct datanode *dn);
-/* False while the first look into the datanode's images is not over. */
-bool datanode_is_seen(struct datanode *dn);
 /* Call this when a request missed something that the datanode might have by now. The datanode's
  * images are looked into soon, on another thread. Never waits for I/O. */
 void datanode_look_soon(struct datanode *dn);

@@ -192,16 +192,6 @@ void datanode_look_soon(struct datanode *dn)
 		looker_wake(dn);
 }
 
-bool datanode_is_seen(struct datanode *dn)
-{
-	bool seen;
-
-	pthread_mutex_lock(&dn->lock);
-	seen = dn->seen || !dn->added;
-	pthread_mutex_unlock(&dn->lock);
-	return seen;
-}
-
 bool datanode_await_first_look(struct datanode *dn)
 {
 	bool waited;

@@ -63,10 +63,6 @@ void parser_free(struct parser *p, void (*ended)(void *ctx), void *ctx);
 /* Kills the process for good: every question, those too that are being asked, fails with -EBUSY. */
 void parser_abandon(struct parser *p);
 
-/* True if a question about one block would probably wait: the process is not running, or the last
- * answer to such a question has taken, or one is taking, more than 0.2 s. Never waits. */
-bool parser_is_slow(struct parser *p);
-
 /* CPU time in ms that the parser's processes have used so far, as the kernel counts it. */
 uint64_t parser_cpu_ms(struct parser *p);
 

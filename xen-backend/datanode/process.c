@@ -33,7 +33,6 @@
 #define LONG_ANSWER_MS 120000U /* limit of an answer about all partitions and directories */
 #define START_MS 60000U        /* limit of a start, on a very busy host */
 #define PATIENCE_MS 10000U     /* how long a question about one block waits for a start */
-#define SLOW_MS 200U           /* an answer that takes longer is slow */
 #define STABLE_MS 10000U       /* a process that ran so long is restarted at once */
 #define FIRST_REST_MS 100U
 #define LONGEST_REST_MS 10000U
@@ -58,9 +57,6 @@ struct parser {
 	pid_t pid; /* 0: no process; else valid until the keeper reaps it */
 	struct channel channels[PARSER_CHANNELS];
 	bool busy[PARSER_CHANNELS];
-	/* ms: when a busy channel was taken; CLOCK_NEVER: for a question that may take long */
-	uint64_t asked[PARSER_CHANNELS];
-	bool last_was_slow;
 	char *layout_text; /* NULL: none yet */
 	unsigned restarts;
 	uint64_t questions;
@@ -380,12 +376,11 @@ static void keep(void *arg)
 /* ---- asking ---------------------------------------------------------------------------- */
 
 /* Call with the lock held. Returns an idle channel and marks it busy, or NULL. */
-static struct channel *idle_channel(struct parser *p, bool patient)
+static struct channel *idle_channel(struct parser *p)
 {
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		if (!p->busy[i]) {
 			p->busy[i] = true;
-			p->asked[i] = patient ? CLOCK_NEVER : clock_ms();
 			return &p->channels[i];
 		}
 	return NULL;
@@ -399,7 +394,7 @@ static struct channel *take_channel(struct parser *p, bool patient, uint64_t *re
 	pthread_mutex_lock(&p->lock);
 	for (bool in_time = true; !c && in_time && !p->abandoned && p->state != STATE_WAITING;) {
 		if (p->state == STATE_RUNNING)
-			c = idle_channel(p, patient);
+			c = idle_channel(p);
 		if (!c) {
 			waiting_announce();
 			in_time = wait_until(p, end);
@@ -422,12 +417,6 @@ static void condemn(struct parser *p, int error)
 	kill_process(p);
 }
 
-/* With the lock. True if the question about one block on channel i takes, or took, long. */
-static bool takes_long(const struct parser *p, unsigned i)
-{
-	return p->asked[i] != CLOCK_NEVER && clock_ms() - p->asked[i] > SLOW_MS;
-}
-
 static void give_back(struct parser *p, struct channel *c, uint64_t incarnation, int error)
 {
 	pthread_mutex_lock(&p->lock);
@@ -436,8 +425,6 @@ static void give_back(struct parser *p, struct channel *c, uint64_t incarnation,
 		if (p->state == STATE_RUNNING)
 			p->state = STATE_STARTING;
 	}
-	if (p->asked[c - p->channels] != CLOCK_NEVER)
-		p->last_was_slow = takes_long(p, c - p->channels);
 	p->busy[c - p->channels] = false;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
@@ -450,18 +437,6 @@ void parser_abandon(struct parser *p)
 	kill_process(p);
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
-}
-
-bool parser_is_slow(struct parser *p)
-{
-	bool slow;
-
-	pthread_mutex_lock(&p->lock);
-	slow = p->state != STATE_RUNNING || p->last_was_slow;
-	for (unsigned i = 0; i < PARSER_CHANNELS && !slow; i++)
-		slow = p->busy[i] && takes_long(p, i);
-	pthread_mutex_unlock(&p->lock);
-	return slow;
 }
 
 uint64_t parser_cpu_ms(struct parser *p)
