@@ -8,6 +8,7 @@ for block in blocks_of(first): block.path.read_bytes()
 import fcntl
 import hashlib
 import random
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class RealBlock:
     id: int
     genstamp: int
     path: Path
+    storage: str
 
     def content(self):
         return self.path.read_bytes()
@@ -73,10 +75,11 @@ def _make(kept):
 def blocks_of(directory):
     """The finalized blocks of the directory."""
     found = []
+    version = (Path(directory) / "current/VERSION").read_text()
+    storage = re.search(r"^storageID=(.*)$", version, re.M)[1]
     for meta in Path(directory).glob("current/BP-*/current/finalized/**/*.meta"):
         name, genstamp = meta.stem.rsplit("_", 1)
         pool = meta.relative_to(directory).parts[1]
-        found.append(
-            RealBlock(pool, int(name.removeprefix("blk_")), int(genstamp), meta.with_name(name))
-        )
+        number = int(name.removeprefix("blk_"))
+        found.append(RealBlock(pool, number, int(genstamp), meta.with_name(name), storage))
     return found
