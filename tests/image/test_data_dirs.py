@@ -392,7 +392,7 @@ def test_changes_under_load(tmp_path, image, directory, vreadd):
     def read_on():
         with daemon.front() as front:
             while not stop.is_set():
-                response = front.open(block.id, block.genstamp, POOL, [])
+                response = front.open(block.id, block.genstamp, POOL, ["DS-1", "DS-2"])
                 if response.status:
                     continue
                 try:
