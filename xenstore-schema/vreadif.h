@@ -443,7 +443,8 @@
  *   EBADE       (frontend only) the bytes of a READ do not match the CRC32C of its
  *               response: they changed on their way
  *   EAGAIN      the replica changed since it was opened, is being written now, or
- *               was withdrawn; open it again
+ *               was withdrawn; or the datanode's block tokens changed so that the
+ *               OPEN must be judged again; open it again
  *   EEXIST      the block is here with another generation stamp
  *   EDESTADDRREQ  the OPEN has no storage ids, and unnamed-datanodes names no
  *               datanode

@@ -12,7 +12,8 @@ const char *vread_strerror(int error)
 	case EACCES:
 		return "this device may not read or speak for that datanode or pool";
 	case EAGAIN:
-		return "the replica may have changed, or there is no room for a request now";
+		return "the replica or its keys may have changed, or there is no room for a "
+		       "request now";
 	case EBADE:
 		return "the data changed on its way from the host that verified it";
 	case EBADF:

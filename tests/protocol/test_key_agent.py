@@ -25,7 +25,7 @@ from tests.support.waiting import eventually
 
 KEYS, FORGET, JUDGE = 1, 2, 3
 REQUEST = struct.Struct("IIq256s")
-ANSWER = struct.Struct("iIq")
+ANSWER = struct.Struct("iIq64Q")
 VALID, MALFORMED, UNKNOWN_KEY, FORGED, EXPIRED, OTHER_BLOCK = 0, 2, 3, 4, 5, 6
 MAX_BYTES = 8192
 SECRET = b"sEcReT-of-BLOCKS"
@@ -53,9 +53,13 @@ class Agent:
         assert self.process.wait(60) == 0 or any(error)
 
     def receive(self):
-        """(result, count, newest); None: the agent has ended."""
+        """(result, count, newest); None: the agent has ended.  numbers: of the keys."""
         data = self.channel.recv(1 << 16)
-        return ANSWER.unpack(data) if data else None
+        if not data:
+            return None
+        fields = ANSWER.unpack(data)
+        self.numbers = [number for number in fields[3:] if number]
+        return fields[:3]
 
     def send(self, kind, slot=1, data=b"", block=0, pool=b""):
         self.channel.send(REQUEST.pack(kind, slot, block, pool) + data)
@@ -87,6 +91,26 @@ def test_keys_of_a_slot(agent):
     assert agent.judge(token, slot=2) == FORGED
     assert agent.keys(Key(8, expiry=6)) == (0, 1, 6)
     assert agent.judge(token) == UNKNOWN_KEY
+
+
+def test_a_key_that_stays_keeps_its_number(agent):
+    """By it vreadd knows whether the key is there that has signed a token.  A key that takes the id
+    of another, or comes back, has a number of its own."""
+    token = make_token(KEY, POOL, BLOCK)
+
+    def numbers(*keys, slot=1):
+        assert agent.keys(*keys, slot=slot)[:2] == (0, len(keys))
+        assert len(agent.numbers) == len(keys)
+        return agent.numbers
+
+    first, second = numbers(KEY, Key(8))
+    assert agent.judge(token) == VALID and agent.numbers == [first]
+    assert agent.judge(token, block=BLOCK + 1) == OTHER_BLOCK and agent.numbers == []
+    third, *others = numbers(Key(9), Key(8, expiry=5), KEY)
+    assert others == [second, first]
+    seen = {first, second, third, *numbers(Key(7, b"another")), *numbers(KEY)}
+    seen.update(numbers(KEY, slot=2))
+    assert len(seen) == 6
 
 
 def test_keys_that_are_forgotten(agent):

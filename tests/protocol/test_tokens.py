@@ -114,10 +114,45 @@ def test_open_blocks_stay_open(daemon, front, image, block):
     assert open_status(front, block, token) == 0
     daemon.clock.advance(2)
     assert open_status(front, block, token) == -errno.EPERM
-    assert front.keys(POOL, STORAGE, []) == 0
+    assert front.keys(POOL, STORAGE, [Key(5), KEY]) == 0, "as HDFS rotates its keys"
     assert front.read(response.handle, 0, 100) == image.contents[block.id][:100]
     assert front.stat(response.handle).status == 0
     front.close_handle(response.handle)
+
+
+def is_to_be_opened_again(front, handle):
+    read = front.read_response(handle, 0, 100).status
+    assert front.stat(handle).status == min(read, 0)
+    return read == -errno.EAGAIN
+
+
+def test_a_restart_with_other_keys(front, image, block):
+    """NameNode and DataNodes were restarted: an id may come back, with another key.  What is open
+    is judged again, by a new OPEN."""
+    token = make_token(KEY, POOL, block.id)
+    handle = front.open(block.id, block.genstamp, POOL, [STORAGE], token).handle
+    assert not is_to_be_opened_again(front, handle)
+    other = Key(KEY.id, b"other---")
+    for keys in ([other], [other, Key(2)], []):
+        assert front.keys(POOL, STORAGE, keys) == 0
+        assert is_to_be_opened_again(front, handle)
+        assert open_status(front, block, token) == -errno.EPERM
+    front.close_handle(handle)
+    assert front.keys(POOL, STORAGE, [other]) == 0
+    new = make_token(other, POOL, block.id)
+    handle = front.open(block.id, block.genstamp, POOL, [STORAGE], new).handle
+    assert front.read(handle, 0, 100) == image.contents[block.id][:100]
+    front.close_handle(handle)
+
+
+def test_what_is_open_when_they_are_switched_on(start_daemon, block):
+    daemon = start_daemon(local=PUBLISHER)
+    with daemon.front() as front:
+        handle = front.open(block.id, block.genstamp, POOL, [STORAGE]).handle
+        assert front.keys(POOL, STORAGE, [], tokens=0) == 0
+        assert not is_to_be_opened_again(front, handle)
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        assert is_to_be_opened_again(front, handle)
 
 
 # ---- when they are required ---------------------------------------------------------------
@@ -499,8 +534,14 @@ def test_a_token_is_checked_where_the_data_is(tmp_path, there):
             assert response.status == 0
             assert client.read(response.handle, 0, 300_000) == block.content()
             client.close_handle(response.handle)
+        handle = client.open(block.id, block.genstamp, POOL, storages, token).handle
+        assert datanode.keys(POOL, "DS-there", [Key(5), KEY]) == 0
+        assert not is_to_be_opened_again(client, handle)
+        assert datanode.keys(POOL, "DS-there", [Key(5)]) == 0
+        assert is_to_be_opened_again(client, handle)
+        assert open_status(client, block, token, storages) == -errno.EPERM
         (datanode_status,) = b.status()["datanodes"]
-        assert datanode_status["tokens"]["valid"] == 2
+        assert datanode_status["tokens"]["valid"] == 3
         assert datanode_status["tokens"]["refused"]["expired"] == len(ENCODINGS)
 
 

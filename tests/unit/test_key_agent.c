@@ -111,6 +111,7 @@ static void an_agent_that_reads_nothing(void **state)
 	unsigned forgets = *state ? 2000 : 0;
 	struct key_facts facts;
 	pthread_t thread;
+	uint64_t number;
 	uint32_t slot;
 
 	for (unsigned i = 0; i < forgets; i++) {
@@ -120,22 +121,25 @@ static void an_agent_that_reads_nothing(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, pass_the_limit, NULL), 0);
 	assert_int_equal(key_agent_keys(1, NULL, 0, &facts), -EIO);
 	pthread_join(thread, NULL);
-	assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1), TOKEN_NOT_JUDGED); /* at once */
+	assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1, &number),
+			 TOKEN_NOT_JUDGED); /* at once */
 }
 
 static void nonsense_as_an_answer(void **state)
 {
 	const struct key_agent_answer answers[] = {{.result = TOKEN_NOT_JUDGED},
 						   {.result = TOKEN_VERDICTS},
+						   {.result = TOKEN_VALID}, /* by no key */
 						   {.result = -EPERM}};
+	uint64_t number;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		assert_true(send(agent, &answers[i], sizeof(answers[i]), 0) > 0);
-		assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1), TOKEN_NOT_JUDGED);
+		assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1, &number), TOKEN_NOT_JUDGED);
 	}
 	assert_true(send(agent, "x", 1, 0) > 0);
-	assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1), TOKEN_NOT_JUDGED);
+	assert_int_equal(key_agent_judge(1, "BP-1", 1, "x", 1, &number), TOKEN_NOT_JUDGED);
 }
 
 int main(void)

@@ -38,7 +38,8 @@ struct block_handle {
 static struct {
 	struct block_handle handle;
 	bool withdrawn;
-	int error; /* of block_read() and block_stat() */
+	bool other_keys; /* the grant of a handle no longer holds */
+	int error;       /* of block_read() and block_stat() */
 	unsigned holds, releases, published;
 	atomic_uint closes;
 	const struct policy *asked; /* by the last block_hold() */
@@ -92,6 +93,14 @@ void block_close(struct block_handle *h)
 		waiting_announce();
 	eventually(!block.hangs);
 	block.closes++;
+}
+
+bool block_is_granted(struct block_handle *h)
+{
+	assert_ptr_equal(h, &block.handle);
+	assert_int_equal(block.closes, 0);
+	assert_int_equal(block.holds, block.releases); /* nothing may wait during a hold */
+	return !block.other_keys;
 }
 
 bool block_hold(struct block_handle *h, const struct policy *p)
@@ -344,6 +353,23 @@ static void test_a_stat_is_denied(void **state)
 
 	(void)state;
 	assert_bare(&r, -EAGAIN);
+}
+
+/* The OPEN was judged a moment ago. The next request of the handle is judged again. */
+static void test_other_keys_deny_what_is_open(void **state)
+{
+	uint32_t handle;
+	struct vread_response r;
+
+	(void)state;
+	block.other_keys = true;
+	handle = open_block();
+	r = answer(read_request(handle), false);
+	assert_bare(&r, -EAGAIN);
+	r = answer(handle_request(VREAD_OP_STAT, handle), false);
+	assert_bare(&r, -EAGAIN);
+	r = answer(handle_request(VREAD_OP_CLOSE, handle), false);
+	assert_bare(&r, 0);
 }
 
 static void test_an_open_is_denied_and_leaves_nothing(void **state)
@@ -668,6 +694,7 @@ int main(void)
 		TEST(test_a_read_is_denied),
 		TEST(test_a_failed_read_is_denied_too),
 		TEST(test_a_stat_is_denied),
+		TEST(test_other_keys_deny_what_is_open),
 		TEST(test_an_open_is_denied_and_leaves_nothing),
 		TEST(test_closed_meanwhile),
 		TEST(test_what_is_about_no_block_holds_none),

@@ -99,8 +99,8 @@ static struct token_keys keys_of(uint8_t algorithm, int32_t id)
 {
 	struct token_keys keys = {.count = 2};
 
-	keys.key[0] = (struct token_key){9, VREAD_KEY_HMAC_SHA1, 5, EXPIRY, "other"};
-	keys.key[1] = (struct token_key){id, algorithm, 8, EXPIRY, SECRET};
+	keys.key[0] = (struct token_key){9, VREAD_KEY_HMAC_SHA1, 5, EXPIRY, "other", 0};
+	keys.key[1] = (struct token_key){id, algorithm, 8, EXPIRY, SECRET, 0};
 	return keys;
 }
 
@@ -508,6 +508,8 @@ static void bad_keys(void **state)
 
 /* ---- a datanode's ---------------------------------------------------------------------- */
 
+static struct token_grant grant; /* of the last check */
+
 /* Writes a token that expires in an hour: the vectors expire in 2027.  Returns its length. */
 static size_t fresh_token(uint8_t *out)
 {
@@ -537,21 +539,75 @@ static void modes(void **state)
 
 	(void)state;
 	keys.key[1].expiry = INT64_MAX;
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
-	assert_int_equal(tokens_check(t, "BP-2", BLOCK, NULL, 0),
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), 0);
+	assert_int_equal(tokens_check(t, "BP-2", BLOCK, NULL, 0, &grant),
 			 -EPERM); /* HDFS uses tokens in all pools or in none */
 	assert_int_equal(own_agent_take(t, POOL, true, &none), 0);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), -EPERM);
 	tokens_set_mode(t, TOKENS_REQUIRED);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), -EPERM);
-	assert_int_equal(tokens_check(t, "BP-2", BLOCK, token, n), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), -EPERM);
+	assert_int_equal(tokens_check(t, "BP-2", BLOCK, token, n, &grant), -EPERM);
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), 0);
 	tokens_set_mode(t, TOKENS_OFF);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
+	tokens_put(t);
+}
+
+/* The grant of an OPEN holds while the key that signed its token is there, whatever else changes. */
+static void a_grant_holds_while_its_key_does(void **state)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0}, swapped;
+	struct tokens *t = tokens_new("dn1", NULL);
+	uint8_t token[512];
+	size_t n = fresh_token(token);
+
+	(void)state;
+	keys.key[1].expiry = INT64_MAX;
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), 0);
+	assert_true(tokens_hold(t, POOL, &grant));
+	keys.key[0].bytes[0]++;   /* another key is replaced */
+	keys.key[1].expiry = NOW; /* the time decides only about an OPEN */
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_true(tokens_hold(t, POOL, &grant));
+	swapped = (struct token_keys){2, {keys.key[1], keys.key[0]}};
+	assert_int_equal(own_agent_take(t, POOL, true, &swapped), 0);
+	assert_int_equal(own_agent_take(t, "BP-2", true, &none), 0);
+	assert_true(tokens_hold(t, POOL, &grant));
+	assert_false(tokens_hold(t, "BP-2", &(struct token_grant){grant.key, 0}));
+	keys.key[1].bytes[0]++; /* its id has another key: the NameNode was restarted */
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_false(tokens_hold(t, POOL, &grant));
+	keys.key[1].bytes[0]--;
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_false(tokens_hold(t, POOL, &grant)); /* the OPEN is judged anew */
+	assert_int_equal(own_agent_take(t, POOL, true, &none), 0);
+	assert_false(tokens_hold(t, POOL, &grant));
+	tokens_set_mode(t, TOKENS_OFF);
+	assert_true(tokens_hold(t, POOL, &grant));
+	tokens_put(t);
+}
+
+/* Without a token a handle is good only as long as none is required. */
+static void a_grant_without_a_token(void **state)
+{
+	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0};
+	struct tokens *t = tokens_new("dn1", NULL);
+
+	(void)state;
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
+	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
+	assert_true(tokens_hold(t, POOL, &grant));
+	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
+	assert_false(tokens_hold(t, POOL, &grant));
+	tokens_set_mode(t, TOKENS_OFF);
+	assert_true(tokens_hold(t, POOL, &grant));
+	tokens_set_mode(t, TOKENS_REQUIRED);
+	assert_false(tokens_hold(t, POOL, &grant));
 	tokens_put(t);
 }
 
@@ -566,12 +622,12 @@ static void off_is_refused(void **state)
 	(void)state;
 	keys.key[1].expiry = INT64_MAX;
 	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	assert_int_equal(own_agent_take(t, POOL, false, &none), -EPERM);
 	assert_int_equal(own_agent_take(t, "BP-2", false, &none), -EPERM);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, token, n, &grant), 0);
 	tokens_set_mode(t, TOKENS_REQUIRED);
 	assert_int_equal(own_agent_take(t, POOL, false, &none), -EPERM);
 	tokens_put(t);
@@ -587,11 +643,11 @@ static void off_and_auto_again(void **state)
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
 	tokens_set_mode(t, TOKENS_OFF);
 	tokens_set_mode(t, TOKENS_AUTO);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), -EPERM);
 	tokens_set_mode(t, TOKENS_OFF);
 	assert_int_equal(own_agent_take(t, POOL, false, &none), 0);
 	tokens_set_mode(t, TOKENS_AUTO);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
 	tokens_put(t);
 }
 
@@ -610,13 +666,13 @@ static void full_of_pools(void **state)
 		assert_int_equal(own_agent_take(t, pool, false, &none), 0);
 	}
 	tokens_set_mode(t, TOKENS_AUTO);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), 0);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), 0);
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), -EMFILE);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), -EPERM);
 	tokens_set_mode(t, TOKENS_OFF);
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), -EMFILE);
 	tokens_set_mode(t, TOKENS_AUTO);
-	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0), -EPERM);
+	assert_int_equal(tokens_check(t, POOL, BLOCK, NULL, 0, &grant), -EPERM);
 	tokens_put(t);
 }
 
@@ -649,10 +705,10 @@ static void status(void **state)
 	(void)state;
 	keys.key[1].expiry = INT64_C(1) << 60;
 	assert_int_equal(own_agent_take(t, POOL, true, &keys), 0);
-	tokens_check(t, POOL, BLOCK, token, n);
-	tokens_check(t, POOL, BLOCK, NULL, 0);
-	tokens_check(t, POOL, BLOCK + 1, token, n);
-	tokens_check(t, POOL, BLOCK + 2, token, n);
+	tokens_check(t, POOL, BLOCK, token, n, &grant);
+	tokens_check(t, POOL, BLOCK, NULL, 0, &grant);
+	tokens_check(t, POOL, BLOCK + 1, token, n, &grant);
+	tokens_check(t, POOL, BLOCK + 2, token, n, &grant);
 	o = tokens_status(t);
 	assert_true(json_integer_value(json_object_get(o, "since")) > 0);
 	json_object_del(o, "since");
@@ -683,6 +739,8 @@ int main(void)
 		cmocka_unit_test(keys_as_they_come),
 		cmocka_unit_test(bad_keys),
 		cmocka_unit_test(modes),
+		cmocka_unit_test(a_grant_holds_while_its_key_does),
+		cmocka_unit_test(a_grant_without_a_token),
 		cmocka_unit_test(off_is_refused),
 		cmocka_unit_test(off_and_auto_again),
 		cmocka_unit_test(full_of_pools),

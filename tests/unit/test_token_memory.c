@@ -78,7 +78,9 @@ static bool is_there(void)
 
 static bool is_required(struct tokens *t)
 {
-	return tokens_check(t, POOL, 1, NULL, 0) == -EPERM;
+	struct token_grant grant;
+
+	return tokens_check(t, POOL, 1, NULL, 0, &grant) == -EPERM;
 }
 
 static struct token_keys a_key(void)
@@ -86,7 +88,7 @@ static struct token_keys a_key(void)
 	struct token_keys keys = {.count = 1};
 
 	keys.key[0] =
-		(struct token_key){1, VREAD_KEY_HMAC_SHA1, sizeof(SECRET) - 1, INT64_MAX, {0}};
+		(struct token_key){1, VREAD_KEY_HMAC_SHA1, sizeof(SECRET) - 1, INT64_MAX, {0}, 0};
 	memcpy(keys.key[0].bytes, SECRET, sizeof(SECRET) - 1);
 	return keys;
 }

@@ -71,6 +71,25 @@ static void forget(uint32_t where)
 	slot[where] = NULL;
 }
 
+static bool is_same(const struct token_key *a, const struct token_key *b)
+{
+	return a->id == b->id && a->algorithm == b->algorithm && a->length == b->length &&
+	       CRYPTO_memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* known: the keys of before; NULL: none. */
+static void number_keys(struct token_keys *keys, const struct token_keys *known)
+{
+	static uint64_t last;
+
+	for (unsigned i = 0; i < keys->count; i++) {
+		struct token_key *key = &keys->key[i];
+		const struct token_key *old = known ? token_find_key(known, key->id) : NULL;
+
+		key->number = old && is_same(key, old) ? old->number : ++last;
+	}
+}
+
 static int take_keys(uint32_t where, const uint8_t *raw, size_t length, struct token_keys **ret)
 {
 	struct token_keys *keys;
@@ -86,6 +105,7 @@ static int take_keys(uint32_t where, const uint8_t *raw, size_t length, struct t
 		OPENSSL_secure_clear_free(keys, sizeof(*keys));
 		return r;
 	}
+	number_keys(keys, slot[where]);
 	forget(where);
 	slot[where] = *ret = keys;
 	return 0;
@@ -97,10 +117,23 @@ static void keys(struct request *q, size_t length, struct key_agent_answer *ret)
 
 	ret->result = take_keys(q->fixed.slot, q->bytes, length, &taken);
 	OPENSSL_cleanse(q->bytes, length);
-	for (unsigned i = 0; taken && i < taken->count; i++)
+	for (unsigned i = 0; taken && i < taken->count; i++) {
+		ret->number[i] = taken->key[i].number;
 		if (taken->key[i].expiry > ret->newest)
 			ret->newest = taken->key[i].expiry;
+	}
 	ret->count = taken ? taken->count : 0;
+}
+
+/* Returns the number of the key that signed a valid token. */
+static uint64_t signer_of(const struct request *q, size_t length, const struct token_keys *known)
+{
+	const struct token_key *key = NULL;
+	struct block_token t;
+
+	if (token_parse(q->bytes, length, &t) == 0)
+		key = token_find_key(known, t.key_id);
+	return key ? key->number : 0;
 }
 
 /* The time is that of Hadoop's Time.now().  So the clocks of this host and the NameNode must agree,
@@ -114,6 +147,8 @@ static void judge(const struct request *q, size_t length, struct key_agent_answe
 	ret->result =
 		(int32_t)token_judge(q->bytes, length, known ? known : &none, q->fixed.pool_id,
 				     q->fixed.block_id, (int64_t)clock_wall_ms());
+	if (ret->result == TOKEN_VALID)
+		ret->number[0] = signer_of(q, length, known);
 }
 
 /* Returns false if the answer cannot be given. */

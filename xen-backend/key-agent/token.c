@@ -265,7 +265,7 @@ static const EVP_MD *digest(uint8_t algorithm)
 	}
 }
 
-static const struct token_key *find_key(const struct token_keys *keys, int32_t id)
+const struct token_key *token_find_key(const struct token_keys *keys, int32_t id)
 {
 	for (unsigned i = 0; i < keys->count; i++)
 		if (keys->key[i].id == id)
@@ -306,7 +306,8 @@ int token_parse_keys(const void *raw, size_t length, struct token_keys *ret)
 	while (c.left) {
 		struct token_key *key = &ret->key[ret->count];
 
-		if (ret->count == VREAD_MAX_KEYS || !take_key(&c, key) || find_key(ret, key->id))
+		if (ret->count == VREAD_MAX_KEYS || !take_key(&c, key) ||
+		    token_find_key(ret, key->id))
 			return -EINVAL;
 		ret->count++;
 	}
@@ -335,7 +336,7 @@ enum token_verdict token_judge(const void *raw, size_t length, const struct toke
 		return TOKEN_MISSING;
 	if (token_parse(raw, length, &t) < 0)
 		return TOKEN_MALFORMED;
-	key = find_key(keys, t.key_id);
+	key = token_find_key(keys, t.key_id);
 	if (!key || now > key->expiry)
 		return TOKEN_UNKNOWN_KEY;
 	if (!is_signed(&t, key))

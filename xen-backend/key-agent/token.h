@@ -38,6 +38,7 @@ struct token_key {
 	uint8_t length;    /* 1 .. VREAD_MAX_KEY */
 	int64_t expiry;    /* ms since 1970 */
 	uint8_t bytes[VREAD_MAX_KEY];
+	uint64_t number; /* as in struct key_agent_answer; 0 from token_parse_keys() */
 };
 
 struct token_keys {
@@ -50,6 +51,9 @@ int token_parse(const void *raw, size_t length, struct block_token *ret);
 /* Parses the keys of a KEYS request, which follow the storage id.  Returns 0 or -EINVAL.  *ret may
  * hold keys in both cases, and no other memory does: the caller wipes *ret. */
 int token_parse_keys(const void *raw, size_t length, struct token_keys *ret);
+
+/* Returns the key of that id, or NULL. */
+const struct token_key *token_find_key(const struct token_keys *keys, int32_t id);
 
 /* Judges whether the token lets the block be read at now (ms since 1970).  keys are the keys of the
  * pool.  length 0: there is no token. */

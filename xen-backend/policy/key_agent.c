@@ -214,12 +214,13 @@ int key_agent_keys(uint32_t slot, const void *raw, size_t length, struct key_fac
 		return -EIO;
 	if (a.result < 0 || a.count > VREAD_MAX_KEYS)
 		return a.result == -EINVAL ? -EINVAL : -EIO;
-	*ret = (struct key_facts){a.count, a.newest};
+	*ret = (struct key_facts){a.count, a.newest, {0}};
+	memcpy(ret->number, a.number, a.count * sizeof(a.number[0]));
 	return 0;
 }
 
 enum token_verdict key_agent_judge(uint32_t slot, const char *pool_id, int64_t block_id,
-				   const void *token, size_t length)
+				   const void *token, size_t length, uint64_t *ret_number)
 {
 	struct key_agent_request q = {.kind = KEY_AGENT_JUDGE, .slot = slot, .block_id = block_id};
 	struct key_agent_answer a;
@@ -231,7 +232,10 @@ enum token_verdict key_agent_judge(uint32_t slot, const char *pool_id, int64_t b
 	if (strlen(pool_id) > VREAD_MAX_POOL_ID)
 		return TOKEN_OF_ANOTHER_BLOCK;
 	strcpy(q.pool_id, pool_id);
-	if (ask(&q, token, length, &a) < 0 || a.result < 0 || a.result >= TOKEN_NOT_JUDGED)
+	if (ask(&q, token, length, &a) < 0 || a.result < 0 || a.result >= TOKEN_NOT_JUDGED ||
+	    (a.result == TOKEN_VALID && !a.number[0]))
 		return TOKEN_NOT_JUDGED;
+	if (a.result == TOKEN_VALID)
+		*ret_number = a.number[0];
 	return (enum token_verdict)a.result;
 }

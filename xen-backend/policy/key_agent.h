@@ -32,6 +32,8 @@ void key_agent_give_slot(uint32_t slot);
 struct key_facts {
 	unsigned count;
 	int64_t newest; /* when the last of them expires, ms since 1970; none: 0 */
+	/* Of each key. A key that stays keeps its number, and no other key ever has that number. */
+	uint64_t number[VREAD_MAX_KEYS];
 };
 
 /* Replaces the keys of the slot by those of a KEYS request, up to KEY_AGENT_MAX_BYTES.  Copies
@@ -39,8 +41,9 @@ struct key_facts {
  * is no agent. */
 int key_agent_keys(uint32_t slot, const void *raw, size_t length, struct key_facts *ret);
 /* Judges a token of up to VREAD_MAX_TOKEN bytes by the keys of the slot, at the present time.  The
- * block may be opened only with TOKEN_VALID. */
+ * block may be opened only with TOKEN_VALID.  Then *ret_number is the number, not 0, of the key that
+ * signed the token. */
 enum token_verdict key_agent_judge(uint32_t slot, const char *pool_id, int64_t block_id,
-				   const void *token, size_t length);
+				   const void *token, size_t length, uint64_t *ret_number);
 
 #endif

@@ -49,6 +49,7 @@ struct tokens {
 	enum file file;
 	char *problem; /* with the file; NULL: none */
 	_Atomic uint64_t verdict[TOKEN_VERDICTS];
+	_Atomic uint64_t epoch; /* changes, with the lock, when a grant may no longer hold */
 };
 
 /* ---- the memory on disk ----------------------------------------------------------------- */
@@ -194,6 +195,7 @@ void tokens_set_mode(struct tokens *t, enum tokens_mode mode)
 		set_seen(t, any_on(t));
 	}
 	t->mode = mode;
+	t->epoch++;
 	changed = t->seen != was_seen;
 	pthread_rwlock_unlock(&t->lock);
 	if (changed) /* else a damaged file stays, for the operator to see */
@@ -252,6 +254,7 @@ static int take_off(struct tokens *t, const char *pool_id)
 	} else if (p) {
 		p->on = false;
 		p->keys = none;
+		t->epoch++;
 	}
 	pthread_rwlock_unlock(&t->lock);
 	if (r == 0 && p)
@@ -284,6 +287,7 @@ static void note_on(struct tokens *t, struct pool *p, bool is_new, const struct 
 	} else {
 		t->no_room = true;
 	}
+	t->epoch++;
 	pthread_rwlock_unlock(&t->lock);
 }
 
@@ -323,7 +327,7 @@ static bool is_required(const struct tokens *t)
 }
 
 int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const void *token,
-		 size_t length)
+		 size_t length, struct token_grant *ret)
 {
 	enum token_verdict verdict;
 	const struct pool *p;
@@ -334,12 +338,37 @@ int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const 
 	p = find(t, pool_id);
 	slot = p ? p->slot : KEY_AGENT_NO_KEYS;
 	required = is_required(t);
+	*ret = (struct token_grant){.epoch = t->epoch};
 	pthread_rwlock_unlock(&t->lock);
 	if (!required)
 		return 0;
-	verdict = key_agent_judge(slot, pool_id, block_id, token, length);
+	verdict = key_agent_judge(slot, pool_id, block_id, token, length, &ret->key);
 	atomic_fetch_add_explicit(&t->verdict[verdict], 1, memory_order_relaxed);
 	return verdict == TOKEN_VALID ? 0 : -EPERM;
+}
+
+static bool has_key(const struct pool *p, uint64_t number)
+{
+	for (unsigned i = 0; p && i < p->keys.count; i++)
+		if (p->keys.number[i] == number)
+			return true;
+	return false;
+}
+
+bool tokens_hold(struct tokens *t, const char *pool_id, struct token_grant *g)
+{
+	uint64_t epoch = atomic_load(&t->epoch);
+	bool holds;
+
+	if (atomic_load(&g->epoch) == epoch)
+		return true;
+	pthread_rwlock_rdlock(&t->lock);
+	epoch = t->epoch;
+	holds = !is_required(t) || (g->key && has_key(find(t, pool_id), g->key));
+	pthread_rwlock_unlock(&t->lock);
+	if (holds)
+		atomic_store(&g->epoch, epoch);
+	return holds;
 }
 
 /* ---- status ------------------------------------------------------------------------------ */

@@ -48,10 +48,21 @@ void tokens_set_mode(struct tokens *t, enum tokens_mode mode);
  * if on. */
 int tokens_take(struct tokens *t, const char *pool_id, bool on, const void *keys, size_t length);
 
-/* Checks whether the block may be opened with the token (length 0: no token).  Returns 0 or
- * -EPERM. */
+/* How the OPEN of a handle was judged.  The handle keeps it. */
+struct token_grant {
+	uint64_t key;           /* number of the key that signed the token; 0: none was required */
+	_Atomic uint64_t epoch; /* of the tokens, when this was last found to hold */
+};
+
+/* Checks whether the block may be opened with the token (length 0: no token).  Returns 0 and
+ * *ret, or -EPERM. */
 int tokens_check(struct tokens *t, const char *pool_id, int64_t block_id, const void *token,
-		 size_t length);
+		 size_t length, struct token_grant *ret);
+/* True if the grant of an open block of that pool holds now: the key is still there, with the same
+ * bytes; or no token is required.  A comparison of two numbers, unless something has changed since
+ * the grant was last found to hold.  Never waits for the key agent or a disk.  Several threads may
+ * ask about one grant. */
+bool tokens_hold(struct tokens *t, const char *pool_id, struct token_grant *g);
 
 /*
  * Returns a new reference:

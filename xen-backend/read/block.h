@@ -121,6 +121,11 @@ int block_take_keys(struct block_store *s, const struct policy *p, const struct 
  * block_release(), at once: a hold keeps owners waiting in block_publish().
  */
 bool block_hold(struct block_handle *h, const struct policy *p);
+/*
+ * True if the datanode's tokens would judge the OPEN of h now as they did then (tokens_hold()). False:
+ * a new OPEN is judged anew.
+ */
+bool block_is_granted(struct block_handle *h);
 void block_release(struct block_handle *h);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "datanode/errands.h"
 #include "datanode/served.h"
+#include "policy/tokens.h"
 #include "read/block.h"
 #include "read/replica_cache.h"
 
@@ -23,7 +24,8 @@ struct inquiries;
 struct inquiry {
 	struct errand errand;
 	struct inquiries *all;
-	struct served *served; /* a reference: of the datanode that is asked */
+	struct served *served;    /* a reference: of the datanode that is asked */
+	struct token_grant grant; /* of the caller's right to open the block there */
 	/* The directories to look into, in the order of served->layout. */
 	struct inquiry_place {
 		const struct layout_data_dir *dir;

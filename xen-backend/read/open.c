@@ -83,7 +83,7 @@ int block_open(struct block_store *store, const struct policy *p, const struct b
 	h = handle_new(store, name, &r);
 	if (!h)
 		return r;
-	r = search_block(store, p, name, &found);
+	r = search_block(store, p, name, &found, &h->grant);
 	if (r == 0)
 		r = take_replica(h, name, found);
 	if (r < 0) {

@@ -98,6 +98,15 @@ static bool is_allowed(struct block_handle *h, const struct policy *p)
 	return is;
 }
 
+bool block_is_granted(struct block_handle *h)
+{
+	struct block_replica *r = handle_replica(h);
+	bool granted = tokens_hold(datanode_tokens(r->served->datanode), h->pool_id, &h->grant);
+
+	replica_put(r);
+	return granted;
+}
+
 bool block_hold(struct block_handle *h, const struct policy *p)
 {
 	bool allowed = is_allowed(h, p); /* before the hold: nothing may wait during a hold */

@@ -11,6 +11,7 @@
 #include "datanode/datanode.h"
 #include "datanode/published.h"
 #include "datanode/served.h"
+#include "policy/tokens.h"
 #include "read/ahead.h"
 #include "read/block.h"
 #include "read/budget.h"
@@ -38,6 +39,7 @@ struct block_handle {
 	 * replaced lives on for the reads under way, without weight. */
 	size_t own_weight;
 	struct published *published; /* of the replica's datanode */
+	struct token_grant grant;    /* by the tokens of that datanode */
 	uint64_t visible_length;
 
 	/* The name of the replica. Stays the same when the replica is found again. */

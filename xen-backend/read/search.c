@@ -64,25 +64,26 @@ static bool may_read(const struct search *s, struct datanode *dn)
 }
 
 /* Called before the search, so that a client without the right learns nothing about the block. */
-static int right_to_read(const struct search *s, struct datanode *dn)
+static int right_to_read(const struct search *s, struct datanode *dn, struct token_grant *ret)
 {
 	const struct block_name *n = s->name;
 
 	if (!may_read(s, dn))
 		return -EACCES;
-	return tokens_check(datanode_tokens(dn), n->pool_id, n->block_id, n->token,
-			    n->token_length);
+	return tokens_check(datanode_tokens(dn), n->pool_id, n->block_id, n->token, n->token_length,
+			    ret);
 }
 
 /* Adds an inquiry if the caller may ask v, and v may have the block. Returns 0 or -ENOMEM. */
 static int consider(struct search *s, struct served *v)
 {
-	int right = right_to_read(s, v->datanode);
+	struct token_grant grant;
+	int right = right_to_read(s, v->datanode, &grant);
 	int error = 0;
 
-	if (right == 0)
-		inquiries_add(s->inquiries, v, s->name, &error);
-	else if (shows_pool(v->layout, s->name))
+	if (right == 0 && inquiries_add(s->inquiries, v, s->name, &error))
+		s->inquiries->inquiry[s->inquiries->count - 1].grant = grant;
+	else if (right != 0 && shows_pool(v->layout, s->name))
 		s->error = more_telling(s->error, right);
 	return error;
 }
@@ -129,26 +130,33 @@ static void ask_beside_each_other(struct inquiries *all)
 	atomic_store(&all->over, true);
 }
 
-/* Returns a reference to the first replica that was found; NULL: none, and s->error says why. */
-static struct block_replica *take_replica(struct search *s)
+/*
+ * Returns true, a reference to the first replica that was found, and the right to open it. False:
+ * there is none, and s->error says why.
+ */
+static bool take_replica(struct search *s, struct block_replica **ret,
+			 struct token_grant *ret_grant)
 {
 	struct inquiries *all = s->inquiries;
-	struct block_replica *found = NULL;
+	bool found = false;
 
 	pthread_mutex_lock(&all->lock);
 	for (unsigned i = 0; i < all->count; i++) {
 		struct inquiry *q = &all->inquiry[i];
 
 		s->error = more_telling(s->error, q->answered ? q->error : -EBUSY);
-		if (q->replica && !found)
-			found = replica_get(q->replica);
+		if (!q->replica || found)
+			continue;
+		*ret = replica_get(q->replica);
+		*ret_grant = q->grant;
+		found = true;
 	}
 	pthread_mutex_unlock(&all->lock);
 	return found;
 }
 
 /* Returns 1 and the replica, 0 if there is none, or -ENOMEM. */
-static int search_once(struct search *s, struct block_replica **ret)
+static int search_once(struct search *s, struct block_replica **ret, struct token_grant *ret_grant)
 {
 	int r;
 
@@ -161,8 +169,7 @@ static int search_once(struct search *s, struct block_replica **ret)
 			inquiry_run(&s->inquiries->inquiry[0]);
 		else if (s->inquiries->count > 1)
 			ask_beside_each_other(s->inquiries);
-		*ret = take_replica(s);
-		r = *ret != NULL;
+		r = take_replica(s, ret, ret_grant);
 	}
 	inquiries_put(s->inquiries);
 	return r;
@@ -216,12 +223,12 @@ static bool may_read_none(const struct search *s)
 	return s->roster->count > 0;
 }
 
-static int search(struct search *s, struct block_replica **ret)
+static int search(struct search *s, struct block_replica **ret, struct token_grant *ret_grant)
 {
-	int r = search_once(s, ret);
+	int r = search_once(s, ret, ret_grant);
 
 	if (r == 0 && await_first_looks(s))
-		r = search_once(s, ret);
+		r = search_once(s, ret, ret_grant);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	look_again(s);
@@ -231,11 +238,11 @@ static int search(struct search *s, struct block_replica **ret)
 }
 
 int search_block(struct block_store *store, const struct policy *p, const struct block_name *name,
-		 struct block_replica **ret)
+		 struct block_replica **ret, struct token_grant *ret_grant)
 {
 	struct roster *all = registry_roster(store->registry);
 	struct search s = {.store = store, .policy = p, .name = name, .roster = all};
-	int r = search(&s, ret);
+	int r = search(&s, ret, ret_grant);
 
 	roster_put(all);
 	return r;

@@ -17,15 +17,17 @@
 #define VREAD_READ_SEARCH_H
 
 #include "policy/policy.h"
+#include "policy/tokens.h"
 #include "read/block.h"
 #include "read/replica.h"
 
 /*
- * Finds the replica of that name among the datanodes that p allows. Returns 0 and a reference in
- * *ret, or negative errno: of the errors met, the one that says most about the block.
+ * Finds the replica of that name among the datanodes that p allows. Returns 0, a reference in *ret
+ * and how the request was judged, or negative errno: of the errors met, the one that says most about
+ * the block.
  * Ends after 10 s.
  */
 int search_block(struct block_store *store, const struct policy *p, const struct block_name *name,
-		 struct block_replica **ret);
+		 struct block_replica **ret, struct token_grant *ret_grant);
 
 #endif

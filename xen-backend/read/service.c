@@ -74,10 +74,13 @@ int reading_stat(struct reading *g, struct block_info *ret_info)
 
 int reading_seal(struct reading *g)
 {
+	bool granted;
+
 	if (!g->handle.object)
 		return 0;
+	granted = g->opens || block_is_granted(g->handle.object); /* an OPEN was judged just now */
 	g->sealed = true;
-	if (block_hold(g->handle.object, g->reader->policy))
+	if (block_hold(g->handle.object, g->reader->policy) && granted)
 		return 0;
 	if (!g->opens)
 		return -EAGAIN;

@@ -16,7 +16,8 @@
  *   reading_end()
  *
  * reading_seal() is the one place where an answer is judged: it is given only if the block's
- * datanode has not withdrawn the replica, and the policy allows the reader to read it now. Between
+ * datanode has not withdrawn the replica, the policy allows the reader to read it now, and the
+ * datanode's tokens still grant what they granted to the OPEN. Between
  * reading_seal() and reading_unseal() the datanode's next PUBLISH waits. So nothing may block
  * between the two calls. reading_end() also unseals. It may wait for a disk: it closes the handle
  * if the handle was closed meanwhile, and reads ahead may be under way. So nobody may wait for it.
