@@ -426,9 +426,10 @@
  *   EIO         the image could not be read, or its file system is damaged
  *   EMFILE      too many open handles, or they take too much memory of the backend,
  *               close some; KEYS: too many pools
- *   ENODATA     hole, unwritten or compressed extent where data should be
+ *   ENODATA     the block's files are there, but their content is not committed yet,
+ *               or it is encrypted, compressed or on another device
  *   ENODEV      no image served here holds that pool or those storages
- *   ENOENT      the pool is served here but has no such block (yet)
+ *   ENOENT      the pool is served here but has no such block (yet), or no more
  *   ENOMEM      out of memory in the backend; retry later
  *   ENOTCONN    (frontend only) no backend, or the backend went away meanwhile and
  *               the handle is gone
@@ -450,7 +451,7 @@
  *               datanode
  *
  * After any error the caller can read the block by other means.  After EAGAIN,
- * EEXIST and ENOTCONN a new OPEN may succeed.
+ * EEXIST, ENODATA and ENOTCONN a new OPEN may succeed.
  */
 
 /*

@@ -40,7 +40,8 @@ const char *vread_strerror(int error)
 	case EMFILE:
 		return "too many open blocks, or this process has no descriptor left";
 	case ENODATA:
-		return "a hole or an unwritten extent where data should be";
+		return "the block's data or .meta file is not committed yet, or is not plainly "
+		       "on the disk";
 	case ENODEV:
 		return "no served image has that pool or those storages";
 	case ENOENT:

@@ -10,7 +10,7 @@ mounted with late commits (mount_late).
 import pytest
 
 from tests.support.live import content, refused, state
-from tests.support.owner import Owner, needs_root, variants
+from tests.support.owner import Owner, fsync, needs_root, variants
 from tests.support.xfs_owner import PARAMS, XfsOwner
 
 pytestmark = needs_root
@@ -51,6 +51,23 @@ def test_not_yet_committed(owner, blocks):
     refused(lambda: blocks.open(block), "ENOENT")
     owner.fsync(block)
     assert blocks.open(block).read_all() == block.content
+
+
+def test_not_committed_yet_is_not_gone(owner, blocks):
+    """A block whose .meta is missing so far is ENODATA, a block that is not there ENOENT."""
+    block = owner.write(1, content(1, 5000))
+    sums = owner.meta(block).read_bytes()
+    owner.meta(block).unlink()
+    fsync(owner.data(block))
+    owner.commit()
+    refused(lambda: blocks.open(block), "ENODATA")
+    refused(lambda: blocks.open(block, id=2), "ENOENT")
+    owner.meta(block).write_bytes(sums)
+    owner.fsync(block)
+    assert blocks.open(block).read_all() == block.content
+    owner.delete(block)
+    owner.commit()
+    refused(lambda: blocks.open(block), "ENOENT")
 
 
 def test_deleted_and_its_place_taken(owner, blocks):

@@ -38,7 +38,7 @@ OTHERS = "while :; do head -c 3000000 /dev/zero >other; mv other older; done"
 PATIENCE = 60.0
 FINALIZED = 1
 TARGETS = tuple(Limit(f"publish.{kind}", at_most=most) for kind, most in KINDS.items())
-AGAIN = (2, 11, 17)  # ENOENT, EAGAIN, EEXIST: not there yet
+AGAIN = (2, 11, 17, 61)  # ENOENT, EAGAIN, EEXIST, ENODATA: not there yet
 
 
 def run(mib, block_mib, rounds):

@@ -22,5 +22,5 @@ void block_files_clear(struct block_files *f)
 
 int block_not_yet(int error)
 {
-	return error == -EILSEQ || error == -ENODATA ? -ENOENT : error;
+	return error == -EILSEQ ? -ENODATA : error;
 }

@@ -38,9 +38,8 @@ struct block_files {
 
 void block_files_clear(struct block_files *f);
 
-/* Translates an error about a file system whose owner may be writing: -EILSEQ and -ENODATA become
- * -ENOENT, because a file whose content is not all committed does not exist yet. Other errors are
- * returned unchanged. */
+/* Translates an error about a file system whose owner may be writing: -EILSEQ becomes -ENODATA,
+ * because the .meta file may not be committed yet. Other errors are returned unchanged. */
 int block_not_yet(int error);
 
 /* The limit of names of blocks' files read from one folder. HDFS puts at most 256 blocks in a
