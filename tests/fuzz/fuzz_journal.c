@@ -349,7 +349,6 @@ static bool load(struct journal *j)
 {
 	struct fs_file file = {
 		.size = LOG_BLOCKS * BLOCK,
-		.mapped = LOG_BLOCKS * BLOCK,
 		.num_extents = 1,
 		.extents = malloc(sizeof(struct fs_extent)),
 	};

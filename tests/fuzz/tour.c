@@ -18,7 +18,7 @@ static void check_file(struct fs *fs, const struct fs_file *f)
 {
 	uint64_t end = 0, size = volume_size(fs_volume(fs));
 
-	check(f->mapped <= f->size && f->num_extents <= FS_MAX_EXTENTS);
+	check(f->size <= INT64_MAX && f->num_extents <= FS_MAX_EXTENTS);
 	for (unsigned i = 0; i < f->num_extents; i++) {
 		const struct fs_extent *e = &f->extents[i];
 
@@ -32,12 +32,12 @@ static void read_file(struct fs *fs, const struct fs_file *f)
 {
 	uint64_t start, end;
 	uint8_t buf[64];
-	uint64_t last = f->mapped > sizeof(buf) ? f->mapped - sizeof(buf) : 0;
-	size_t length = f->mapped < sizeof(buf) ? (size_t)f->mapped : sizeof(buf);
+	uint64_t last = f->size > sizeof(buf) ? f->size - sizeof(buf) : 0;
+	size_t length = f->size < sizeof(buf) ? (size_t)f->size : sizeof(buf);
 
 	check(fs_file_read(fs, f, 0, buf, length) == 0);
 	check(fs_file_read(fs, f, last, buf, length) == 0);
-	check(fs_file_read(fs, f, f->mapped, buf, 1) == -ENODATA);
+	check(fs_file_read(fs, f, f->size, buf, 1) == -ENODATA);
 	fs_file_unsettled(fs, f, &start, &end);
 }
 

@@ -196,7 +196,7 @@ def test_size_of_exabytes(plain):
     where = inode_offset(disk, disk.inside(block.path))
     write_at(disk, where + 4, b"\xff\xff\xff\xff")
     write_at(disk, where + 0x6C, b"\xff\xff\xff\x7f")
-    ends_soon(disk, block, "ENODATA")
+    ends_soon(disk, block, "EILSEQ")
     with disk.blockctl() as control, pytest.raises(BlockError) as caught:
         control.open(block, block.length)
     assert caught.value.name == "EILSEQ"

@@ -9,19 +9,10 @@ mounted with late commits (mount_late).
 
 import pytest
 
-from tests.support.live import content, refused, state
-from tests.support.owner import Owner, fsync, needs_root, variants
-from tests.support.xfs_owner import PARAMS, XfsOwner
+from tests.support.live import content, kinds, refused, state
+from tests.support.owner import fsync, needs_root
 
 pytestmark = needs_root
-
-
-def kinds():
-    """Yields a parameter (owner's class, kind) for each kind.  Marks such as slow are kept."""
-    for make, label, params in ((Owner, "ext4", variants()), (XfsOwner, "xfs", PARAMS)):
-        for kind in params:
-            name, marks = (kind, ()) if isinstance(kind, str) else (kind.values[0], kind.marks)
-            yield pytest.param((make, name), id=f"{label}-{name}", marks=marks)
 
 
 @pytest.fixture(params=kinds())

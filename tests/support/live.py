@@ -7,8 +7,17 @@ import random
 import pytest
 
 from tests.support.disk import BlockError, blockctl
-from tests.support.owner import LiveBlock
+from tests.support.owner import LiveBlock, Owner, variants
+from tests.support.xfs_owner import PARAMS, XfsOwner
 from tools.vreadd import DataDirs
+
+
+def kinds():
+    """Yields a parameter (owner's class, kind) for each kind.  Marks such as slow are kept."""
+    for make, label, params in ((Owner, "ext4", variants()), (XfsOwner, "xfs", PARAMS)):
+        for kind in params:
+            name, marks = (kind, ()) if isinstance(kind, str) else (kind.values[0], kind.marks)
+            yield pytest.param((make, name), id=f"{label}-{name}", marks=marks)
 
 
 def content(seed, length):

@@ -42,6 +42,7 @@
 #define WINDOW (4U << 20)
 #define REQUEST (512U << 10)
 #define PAGE 4096
+#define HOLE 6U
 
 static const char path[] = "ahead-of-test.raw";
 static const char client;
@@ -53,6 +54,7 @@ static struct ahead_shared shared;
 static struct ahead *ahead;
 static struct block_replica *replica;
 static uint8_t content[SIZE], meta[META_ROOM];
+static bool sparse;           /* piece HOLE of the block lies in no extent */
 static atomic_uint own_reads; /* of data, by reads that read the disk themselves */
 
 /* ---- the page cache ---- */
@@ -208,13 +210,16 @@ static void write_image(void)
 	crc_table_init(&table, CRC32C_POLYNOMIAL);
 	for (size_t i = 0; i < SIZE; i++)
 		content[i] = (uint8_t)(i * 7 + i / 256);
+	if (sparse)
+		memset(content + HOLE * PIECE, 0, PIECE);
 	for (size_t c = 0; c < SIZE / CHUNK; c++) {
 		uint32_t sum = htobe32(crc_table_sum(&table, content + c * CHUNK, CHUNK));
 
 		memcpy(meta + META_HEADER_BYTES + c * 4, &sum, 4);
 	}
 	for (unsigned i = 0; i < PIECES; i++)
-		write_at(fd, content + (size_t)i * PIECE, PIECE, place(i));
+		write_at(fd, content + (size_t)(sparse && i == HOLE ? 0 : i) * PIECE, PIECE,
+			 place(i));
 	for (unsigned i = 0; i < META_PIECES; i++)
 		write_at(fd, meta + (size_t)i * META_PIECE, META_PIECE, meta_place(i));
 	assert_int_equal(fsync(fd), 0);
@@ -227,14 +232,15 @@ static struct block_replica *find(bool finalized)
 	static struct parser_fs fs;
 	struct replica_key key = {path, "BP-1", 1, 1001};
 	struct block_files files = {
-		.data = {SIZE, SIZE, PIECES, calloc(PIECES, sizeof(struct fs_extent))},
-		.meta = {META, META, META_PIECES, calloc(META_PIECES, sizeof(struct fs_extent))},
+		.data = {SIZE},
+		.meta = {META, META_PIECES, calloc(META_PIECES, sizeof(struct fs_extent))},
 		.header = {META_CRC32C, CHUNK},
 		.finalized = finalized,
 	};
 
 	for (unsigned i = 0; i < PIECES; i++)
-		files.data.extents[i] = (struct fs_extent){(uint64_t)i * PIECE, place(i), PIECE};
+		if (!sparse || i != HOLE)
+			fs_file_extend(&files.data, SIZE, (uint64_t)i * PIECE, place(i), PIECE);
 	for (unsigned i = 0; i < META_PIECES; i++)
 		files.meta.extents[i] =
 			(struct fs_extent){(uint64_t)i * META_PIECE, meta_place(i), META_PIECE};
@@ -296,9 +302,22 @@ static int set_up_direct(void **state)
 	return 0;
 }
 
+static int set_up_sparse(void **state)
+{
+	sparse = true;
+	return set_up_buffered(state);
+}
+
+static int set_up_sparse_direct(void **state)
+{
+	sparse = true;
+	return set_up_direct(state);
+}
+
 static int tear_down(void **state)
 {
 	(void)state;
+	sparse = false;
 	ahead_free(ahead);
 	replica_put(replica);
 	verified_cache_free(shared.cache);
@@ -380,6 +399,16 @@ static void stops_where_it_is_in_memory(void **state)
 	assert_int_equal(disks(), 0);
 }
 
+/* A hole is no place in the image. */
+static void of_a_hole_nothing_is_fetched(void **state)
+{
+	(void)state;
+	for (uint64_t at = 0; at < SIZE; at += REQUEST)
+		read_at(at, true);
+	assert_int_equal(fetched(place(HOLE), PIECE), 0);
+	assert_true(is_fetched(HOLE + 1));
+}
+
 /* ---- images read with O_DIRECT ---- */
 
 static bool is_kept(unsigned piece)
@@ -429,6 +458,16 @@ static void all_but_the_first_is_read_ahead(void **state)
 	assert_int_equal(disks(), 0);
 	direct_forward(0); /* out of the cache */
 	assert_int_equal(own_reads, 1);
+}
+
+static void a_hole_is_read_ahead_as_zeros(void **state)
+{
+	if (!*state)
+		skip();
+	direct_forward(0);
+	assert_int_equal(own_reads, 1);
+	for (unsigned i = 0; i < PIECES; i++)
+		assert_true(is_kept(i));
 }
 
 static void without_a_cache(void **state)
@@ -674,6 +713,7 @@ static void no_queue_is_no_error(void **state)
 
 #define BUFFERED(name) cmocka_unit_test_setup_teardown(name, set_up_buffered, tear_down)
 #define DIRECT(name) cmocka_unit_test_setup_teardown(name, set_up_direct, tear_down)
+#define SPARSE(name, set_up) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
@@ -683,6 +723,8 @@ int main(void)
 		BUFFERED(nobody_waited_nothing_is_fetched),
 		BUFFERED(elsewhere_each_time),
 		BUFFERED(stops_where_it_is_in_memory),
+		SPARSE(of_a_hole_nothing_is_fetched, set_up_sparse),
+		SPARSE(a_hole_is_read_ahead_as_zeros, set_up_sparse_direct),
 		DIRECT(all_but_the_first_is_read_ahead),
 		DIRECT(without_a_cache),
 		DIRECT(small_reads),

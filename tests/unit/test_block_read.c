@@ -20,6 +20,7 @@
 #define LENGTH (4U * VERIFIED_UNIT)
 #define CHUNK 512U
 #define FILL 0xa5
+#define HOLE 1U
 
 static uint8_t data[LENGTH], sums[META_HEADER_BYTES + LENGTH / CHUNK * 4];
 static bool live;        /* the file system is mounted by its owner */
@@ -31,6 +32,7 @@ static unsigned settle_before_read;  /* ... and its checksum at this one */
 static size_t rewritten;             /* the offset of that chunk */
 static int read_error;               /* of data */
 static int renew_error;
+static bool sparse; /* one unit of the data, HOLE, lies in no extent */
 static bool in_journal;
 static unsigned journal_before_read; /* at this read the owner commits data to the journal */
 static unsigned home_at_check;       /* at this check the data leaves the journal */
@@ -175,11 +177,6 @@ void ahead_end(struct ahead *a, bool waited)
 	(void)a, (void)waited;
 }
 
-void block_files_clear(struct block_files *f)
-{
-	memset(f, 0, sizeof(*f));
-}
-
 /* The bytes of the file are not in an image. */
 bool volume_is_direct(const struct volume *v)
 {
@@ -211,6 +208,11 @@ static struct block_replica *find(void)
 		.finalized = true,
 	};
 
+	fs_file_extend(&files.meta, UINT64_MAX, 0, LENGTH, sizeof(sums));
+	for (unsigned i = 0; i < LENGTH / VERIFIED_UNIT; i++)
+		if (!sparse || i != HOLE)
+			fs_file_extend(&files.data, UINT64_MAX, i * VERIFIED_UNIT,
+				       i * VERIFIED_UNIT, VERIFIED_UNIT);
 	return replica_new(NULL, &fs, &key, &files, basis_now());
 }
 
@@ -254,6 +256,20 @@ static int set_up(bool is_live)
 	return replica ? 0 : -1;
 }
 
+static int set_up_sparse(void **state)
+{
+	(void)state;
+	sparse = true;
+	return set_up(true);
+}
+
+static int set_up_sparse_clean(void **state)
+{
+	(void)state;
+	sparse = true;
+	return set_up(false);
+}
+
 static int set_up_clean(void **state)
 {
 	(void)state;
@@ -271,6 +287,7 @@ static int tear_down(void **state)
 	(void)state;
 	assert_int_equal(held, 0);
 	replica_put(replica);
+	sparse = false;
 	return 0;
 }
 
@@ -475,6 +492,32 @@ static void went_into_the_journal_within_a_read(void **state)
 	assert_all(FILL);
 }
 
+/* The owner may have the bytes of the hole in its memory.  Other damage is still damage. */
+static void a_mismatch_with_a_hole_is_not_committed_yet(void **state)
+{
+	(void)state;
+	read_all();
+	data[HOLE * VERIFIED_UNIT + 5] ^= 1;
+	memset(dst, FILL, sizeof(dst));
+	assert_int_equal(read_block(), -ENODATA);
+	assert_int_equal(read_range(HOLE * VERIFIED_UNIT, 1), -ENODATA);
+	read_ahead = data;
+	assert_int_equal(read_range(HOLE * VERIFIED_UNIT, 1), -ENODATA);
+	assert_all(FILL);
+	assert_int_equal(read_range((HOLE + 1) * VERIFIED_UNIT, 1), 1);
+	data[(HOLE + 1) * VERIFIED_UNIT] ^= 1;
+	assert_int_equal(read_range((HOLE + 1) * VERIFIED_UNIT, 1), -EBADMSG);
+}
+
+/* Nobody has the file system mounted, so the zeros of a hole are all there is. */
+static void clean_a_mismatch_with_a_hole_is_damage(void **state)
+{
+	(void)state;
+	read_all();
+	data[HOLE * VERIFIED_UNIT + 5] ^= 1;
+	assert_int_equal(read_range(HOLE * VERIFIED_UNIT, 1), -EBADMSG);
+}
+
 static void renewing_fails(void **state)
 {
 	(void)state;
@@ -513,6 +556,8 @@ static void live_other_chunks_are_damaged(void **state)
 
 #define CLEAN(name) cmocka_unit_test_setup_teardown(name, set_up_clean, tear_down)
 #define LIVE(name) cmocka_unit_test_setup_teardown(name, set_up_live, tear_down)
+#define SPARSE(name) cmocka_unit_test_setup_teardown(name, set_up_sparse, tear_down)
+#define SPARSE_CLEAN(name) cmocka_unit_test_setup_teardown(name, set_up_sparse_clean, tear_down)
 
 int main(void)
 {
@@ -549,6 +594,8 @@ int main(void)
 		LIVE(live_rewritten_and_settled),
 		LIVE(live_last_chunk_is_being_written),
 		LIVE(live_other_chunks_are_damaged),
+		SPARSE(a_mismatch_with_a_hole_is_not_committed_yet),
+		SPARSE_CLEAN(clean_a_mismatch_with_a_hole_is_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,43 @@ static void extents_are_limited(void **state)
 	fs_file_clear(&f);
 }
 
+static void assert_piece(const struct fs_file *f, uint64_t offset, uint64_t end, uint64_t physical,
+			 uint64_t length)
+{
+	struct fs_extent piece = fs_file_piece(f, offset, end);
+
+	assert_int_equal(piece.logical, offset);
+	assert_int_equal(piece.physical, physical);
+	assert_int_equal(piece.length, length);
+}
+
+static void pieces_and_holes(void **state)
+{
+	struct fs fs = {.length = 1 << 20};
+	struct fs_file f = {.size = 40960};
+
+	(void)state;
+	assert_piece(&f, 0, 40960, FS_HOLE, 40960);
+	assert_true(fs_file_first_hole(&f, 40959, 40960) < 40960);
+	assert_int_equal(fs_file_add_extent(&fs, &f, 4096, 65536, 8192), 0);
+	assert_int_equal(fs_file_add_extent(&fs, &f, 12288, 131072, 4096), 0);
+	assert_int_equal(fs_file_add_extent(&fs, &f, 32768, 16384, 4096), 0);
+	assert_piece(&f, 0, 40960, FS_HOLE, 4096);
+	assert_piece(&f, 10, 20, FS_HOLE, 10);
+	assert_piece(&f, 4096, 40960, 65536, 8192);
+	assert_piece(&f, 5000, 6000, 65536 + 904, 1000);
+	assert_piece(&f, 12287, 40960, 65536 + 8191, 1);
+	assert_piece(&f, 12288, 40960, 131072, 4096);
+	assert_piece(&f, 16384, 40960, FS_HOLE, 16384);
+	assert_piece(&f, 36864, 40960, FS_HOLE, 4096);
+	assert_int_equal(fs_file_first_hole(&f, 4096, 16384), 16384);
+	assert_int_equal(fs_file_first_hole(&f, 5, 5), 5);
+	assert_true(fs_file_first_hole(&f, 4095, 4097) < 4097);
+	assert_true(fs_file_first_hole(&f, 4096, 16385) < 16385);
+	assert_int_equal(fs_file_first_hole(&f, 32768, 36864), 36864);
+	fs_file_clear(&f);
+}
+
 static void stamps(void **state)
 {
 	static struct fs_stamp a, b;
@@ -218,10 +255,15 @@ static void stamps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(super_is_parsed),         cmocka_unit_test(states),
-		cmocka_unit_test(writeback_is_refused),    cmocka_unit_test(super_is_refused),
-		cmocka_unit_test(descriptors_are_bounded), cmocka_unit_test(extents_are_checked),
-		cmocka_unit_test(extents_are_limited),     cmocka_unit_test(stamps),
+		cmocka_unit_test(super_is_parsed),
+		cmocka_unit_test(states),
+		cmocka_unit_test(writeback_is_refused),
+		cmocka_unit_test(super_is_refused),
+		cmocka_unit_test(descriptors_are_bounded),
+		cmocka_unit_test(extents_are_checked),
+		cmocka_unit_test(extents_are_limited),
+		cmocka_unit_test(pieces_and_holes),
+		cmocka_unit_test(stamps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ bool answer_get_file(struct wire_in *in, uint64_t volume_length, struct fs_file 
 
 	f.generation = wire_get32(in);
 	f.size = wire_get64(in);
-	good = get_content(in, &f);
+	good = f.size <= INT64_MAX && get_content(in, &f);
 	count = wire_get32(in);
 	good = good && count <= (f.content ? 0 : FS_MAX_EXTENTS);
 
@@ -80,7 +80,6 @@ bool answer_get_file(struct wire_in *in, uint64_t volume_length, struct fs_file 
 		fs_file_clear(&f);
 		return false;
 	}
-	fs_file_measure(&f);
 	*ret = f;
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files as extents of a volume. The readers of parser/fs/ and vreadd's checks of answers build
- * them; both sides read through them. file.h describes the functions.
+ * Files as extents of a volume: builds and searches the list of extents. file.h describes the
+ * functions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,15 +49,6 @@ int fs_file_extend(struct fs_file *f, uint64_t volume_length, uint64_t logical, 
 	return 0;
 }
 
-void fs_file_measure(struct fs_file *f)
-{
-	uint64_t end = f->content ? f->size : 0;
-
-	for (unsigned i = 0; i < f->num_extents && f->extents[i].logical == end; i++)
-		end += f->extents[i].length;
-	f->mapped = end < f->size ? end : f->size;
-}
-
 void fs_file_clear(struct fs_file *f)
 {
 	free(f->extents);
@@ -65,53 +56,46 @@ void fs_file_clear(struct fs_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* Returns the index of the extent that holds `offset`, which must be below f->mapped. */
-static unsigned find_extent(const struct fs_file *f, uint64_t offset)
+/* Returns the index of the first extent that ends behind `offset`; f->num_extents if none does. */
+static unsigned first_extent(const struct fs_file *f, uint64_t offset)
 {
 	unsigned low = 0, high = f->num_extents;
 
-	while (high - low > 1) {
+	while (low < high) {
 		unsigned middle = low + (high - low) / 2;
 
-		if (f->extents[middle].logical <= offset)
-			low = middle;
+		if (f->extents[middle].logical + f->extents[middle].length <= offset)
+			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
 }
 
-int fs_file_read_at(struct volume *volume, const struct fs_file *f, uint64_t offset, void *buf,
-		    size_t length)
+struct fs_extent fs_file_piece(const struct fs_file *f, uint64_t offset, uint64_t end)
 {
-	uint8_t *to = buf;
+	unsigned i = first_extent(f, offset);
+	const struct fs_extent *e = i < f->num_extents ? &f->extents[i] : NULL;
+	uint64_t skip, length;
 
-	if (offset > f->mapped || length > f->mapped - offset)
-		return -ENODATA;
-	if (length == 0)
-		return 0;
-	if (f->content) {
-		memcpy(buf, f->content + offset, length);
-		return 0;
-	}
-	for (unsigned i = find_extent(f, offset); length > 0; i++) {
-		const struct fs_extent *e = &f->extents[i];
-		uint64_t skip = offset - e->logical;
-		size_t n = length < e->length - skip ? length : (size_t)(e->length - skip);
-		int r = volume_read(volume, e->physical + skip, to, n);
-
-		if (r < 0)
-			return r;
-		to += n;
-		offset += n;
-		length -= n;
-	}
-	return 0;
+	if (!e || e->logical >= end)
+		return (struct fs_extent){offset, FS_HOLE, end - offset};
+	if (e->logical > offset)
+		return (struct fs_extent){offset, FS_HOLE, e->logical - offset};
+	skip = offset - e->logical;
+	length = e->length - skip;
+	return (struct fs_extent){offset, e->physical + skip,
+				  length < end - offset ? length : end - offset};
 }
 
-uint64_t fs_file_place(const struct fs_file *f, uint64_t offset)
+uint64_t fs_file_first_hole(const struct fs_file *f, uint64_t start, uint64_t end)
 {
-	const struct fs_extent *e = &f->extents[find_extent(f, offset)];
-
-	return e->physical + (offset - e->logical);
+	if (f->content)
+		return end;
+	for (unsigned i = first_extent(f, start); i < f->num_extents && start < end; i++) {
+		if (f->extents[i].logical > start)
+			return start;
+		start = f->extents[i].logical + f->extents[i].length;
+	}
+	return start < end ? start : end;
 }

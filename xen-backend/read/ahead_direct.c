@@ -207,7 +207,7 @@ static bool ask_part(struct ahead_direct *d, struct ahead_step *s, struct part *
 	struct asking a = {.direct = d, .step = s};
 
 	p->start = from - from % ALIGN;
-	if (to > f->mapped || !make_buffer(d, p, round_up(to - p->start, ALIGN)))
+	if (to > f->size || !make_buffer(d, p, round_up(to - p->start, ALIGN)))
 		return false;
 	a.at = p->buffer;
 	return file_runs(volume, f, p->start, to, ask_run, &a) && a.found == to - p->start;

@@ -37,36 +37,18 @@ static bool each_volume_run(struct volume *v, uint64_t offset, uint64_t length, 
 	return true;
 }
 
-static unsigned first_extent(const struct fs_file *f, uint64_t offset)
-{
-	unsigned low = 0, high = f->num_extents;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (f->extents[middle].logical + f->extents[middle].length <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 bool file_runs(struct volume *volume, const struct fs_file *f, uint64_t offset, uint64_t end,
 	       file_run_fn *fn, void *ctx)
 {
-	for (unsigned i = first_extent(f, offset); i < f->num_extents && offset < end; i++) {
-		const struct fs_extent *e = &f->extents[i];
-		uint64_t skip = offset > e->logical ? offset - e->logical : 0;
-		uint64_t n = e->length - skip;
+	while (!f->content && offset < end) {
+		struct fs_extent piece = fs_file_piece(f, offset, end);
+		struct image_run zeros = {.length = piece.length};
 
-		if (e->logical + skip >= end)
-			break;
-		if (n > end - (e->logical + skip))
-			n = end - (e->logical + skip);
-		if (!each_volume_run(volume, e->physical + skip, n, fn, ctx))
+		if (piece.physical == FS_HOLE
+			    ? !fn(&zeros, ctx)
+			    : !each_volume_run(volume, piece.physical, piece.length, fn, ctx))
 			return false;
-		offset = e->logical + skip + n;
+		offset += piece.length;
 	}
 	return true;
 }

@@ -10,12 +10,13 @@
 
 #include "parser-protocol/file.h"
 
-/* Called for one place. run->source is NULL where the image holds zeros. Return false to stop. */
+/* Called for one place. run->source is NULL in a hole of the file, and where the image holds zeros.
+ * Return false to stop. */
 typedef bool file_run_fn(const struct image_run *run, void *ctx);
 
 /*
- * Calls fn, in order, for each place of [offset, end) of f that lies in extents. False: fn returned
- * false, or a place cannot be found.
+ * Calls fn, in order, for each place of [offset, end) of f; for none if the content of f lies in
+ * metadata. False: fn returned false, or a place cannot be found.
  */
 bool file_runs(struct volume *volume, const struct fs_file *f, uint64_t offset, uint64_t end,
 	       file_run_fn *fn, void *ctx);

@@ -9,6 +9,7 @@
 
 #include "datanode/datanode.h"
 #include "layout/layout.h"
+#include "read/piece.h"
 
 /* As replica_find(), of any length. */
 static int find(struct replica_cache *c, struct served *served, const struct parser_fs *fs,
@@ -46,8 +47,6 @@ static int check_length(const struct block_replica *r, uint64_t visible)
 
 	if (visible > f->data.size)
 		return -ERANGE;
-	if (visible > f->data.mapped)
-		return -ENODATA;
 	if (!meta_expected_length(&f->header, f->finalized ? f->data.size : visible, &expected) ||
 	    expected > f->meta.size)
 		return -EILSEQ;
@@ -57,6 +56,7 @@ static int check_length(const struct block_replica *r, uint64_t visible)
 int replica_find(struct replica_cache *c, struct served *served, const struct parser_fs *fs,
 		 const struct replica_key *key, const uint64_t *visible, struct block_replica **ret)
 {
+	uint64_t end;
 	int r;
 
 	*ret = NULL;
@@ -65,9 +65,10 @@ int replica_find(struct replica_cache *c, struct served *served, const struct pa
 		datanode_look_soon(served->datanode);
 	if (r < 0)
 		return r;
-	r = check_length(*ret, visible ? *visible : (*ret)->files.data.size);
-	if (r < 0 && !replica_is_still(*ret))
-		r = block_not_yet(r);
+	end = visible ? *visible : (*ret)->files.data.size;
+	r = check_length(*ret, end);
+	if (!replica_is_still(*ret))
+		r = r == 0 ? piece_check_holes(*ret, end) : block_not_yet(r);
 	if (r < 0) {
 		replica_put(*ret);
 		*ret = NULL;

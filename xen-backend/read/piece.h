@@ -26,10 +26,17 @@ int piece_settled(const struct block_replica *r, const struct piece *p);
 
 /*
  * Checks that p->data is what the block holds: the data matches p->sums, and the replica is still
- * the same. A mismatch in a replica that has changed says nothing about the data. 0, -EBADMSG, or
- * an error as replica_check().
+ * the same. A mismatch in a replica that has changed says nothing about the data. 0, -EBADMSG,
+ * -ENODATA if the owner may not have written the piece yet, or an error as replica_check().
  */
 int piece_verify(const struct block_replica *r, const struct piece *p);
+
+/*
+ * Reads and verifies one chunk of the first hole in the data, and of the first in .meta, below
+ * offset end of the block. So a block whose bytes the owner has not written yet is found at once.
+ * 0, also without a hole, or an error as piece_verify().
+ */
+int piece_check_holes(struct block_replica *r, uint64_t end);
 
 /* Returns the CRC32C of the bytes [from, to) of the block, a part of p. p was verified. */
 static inline uint32_t piece_sum(const struct block_replica *r, const struct piece *p,

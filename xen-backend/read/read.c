@@ -9,7 +9,8 @@
  * few times.
  *
  * The owner of a mounted file system may write a block's last chunks and their checksums in place.
- * So after a mismatch the piece is read once more.
+ * So after a mismatch the piece is read once more. The owner may also keep the bytes of a hole in
+ * its memory. So a mismatch of a piece with a hole means that the piece is not committed yet.
  *
  * From an image read with O_DIRECT: bytes that were verified before may come from the verified
  * cache instead, after the same check of the replica. Others may have been read ahead: then they
@@ -55,15 +56,31 @@ static bool verify(const struct block_replica *r, const struct piece *p, uint64_
 	return right;
 }
 
+/* Sets *ret_start to the offset of the piece's checksums in .meta. Returns their length. */
+static size_t find_sums(const struct block_replica *r, const struct piece *p, uint64_t *ret_start)
+{
+	uint64_t chunk = r->files.header.chunk;
+
+	*ret_start = META_HEADER_BYTES + p->start / chunk * 4;
+	return (size_t)((p->end - p->start + chunk - 1) / chunk * 4);
+}
+
 static bool all_settled(const struct block_replica *r, const struct piece *p)
 {
-	const struct block_files *f = &r->files;
-	uint64_t first = p->start / f->header.chunk;
-	size_t length = (size_t)(p->end - p->start);
-	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+	uint64_t start;
+	size_t sums = find_sums(r, p, &start);
 
-	return parser_data_settled(r->basis, p->start, length) &&
-	       parser_meta_settled(r->basis, META_HEADER_BYTES + first * 4, sums);
+	return parser_data_settled(r->basis, p->start, p->end - p->start) &&
+	       parser_meta_settled(r->basis, start, sums);
+}
+
+static bool has_hole(const struct block_replica *r, const struct piece *p)
+{
+	uint64_t start;
+	size_t sums = find_sums(r, p, &start);
+
+	return fs_file_first_hole(&r->files.data, p->start, p->end) < p->end ||
+	       fs_file_first_hole(&r->files.meta, start, start + sums) < start + sums;
 }
 
 int piece_settled(const struct block_replica *r, const struct piece *p)
@@ -81,9 +98,9 @@ int piece_settled(const struct block_replica *r, const struct piece *p)
 static int load_piece(struct block_replica *r, struct piece *p)
 {
 	const struct block_files *f = &r->files;
-	uint64_t first = p->start / f->header.chunk;
 	size_t length = (size_t)(p->end - p->start);
-	size_t sums = (length + f->header.chunk - 1) / f->header.chunk * 4;
+	uint64_t start;
+	size_t sums = find_sums(r, p, &start);
 	int error;
 
 	p->data = scratch_get(SCRATCH_DATA, length);
@@ -93,8 +110,7 @@ static int load_piece(struct block_replica *r, struct piece *p)
 	error = fs_file_read_at(r->fs->volume, &f->data, p->start, p->data, length);
 	if (error < 0)
 		return error;
-	error = fs_file_read_at(r->fs->volume, &f->meta, META_HEADER_BYTES + first * 4, p->sums,
-				sums);
+	error = fs_file_read_at(r->fs->volume, &f->meta, start, p->sums, sums);
 	return error == -ENODATA ? -EILSEQ : error;
 }
 
@@ -107,7 +123,9 @@ int piece_verify(const struct block_replica *r, const struct piece *p)
 		return error;
 	if (!replica_is_still(r) && !all_settled(r, p))
 		return -EAGAIN;
-	return right ? 0 : -EBADMSG;
+	if (right)
+		return 0;
+	return !replica_is_still(r) && has_hole(r, p) ? -ENODATA : -EBADMSG;
 }
 
 /* True if everything is correct except the block's last chunk, which its owner may be extending. */
@@ -155,6 +173,28 @@ static void cut_piece(const struct block_replica *r, uint64_t offset, uint64_t e
 		p->end = p->start + most;
 	if (p->end > r->files.data.size)
 		p->end = r->files.data.size;
+}
+
+/* Reads and verifies the chunk that holds offset. */
+static int check_chunk(struct block_replica *r, uint64_t offset)
+{
+	struct piece p;
+
+	cut_piece(r, offset, offset + 1, &p);
+	return read_piece(r, &p);
+}
+
+int piece_check_holes(struct block_replica *r, uint64_t end)
+{
+	struct piece all = {.end = end};
+	uint64_t start, hole = fs_file_first_hole(&r->files.data, 0, end);
+	uint64_t sums_end = find_sums(r, &all, &start) + start;
+	int error = hole < end ? check_chunk(r, hole) : 0;
+
+	hole = fs_file_first_hole(&r->files.meta, start, sums_end);
+	if (error == 0 && hole < sums_end)
+		error = check_chunk(r, (hole - start) / 4 * r->files.header.chunk);
+	return error;
 }
 
 /*

@@ -93,12 +93,10 @@ static int map_journal(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES],
 		    ? ext4_map(v, super->journal_inode, ret)
 		    : -EIO;
 	ext4_view_free(v);
-	if (r < 0) {
-		fs_file_clear(ret);
-		return r == -ENOMEM ? r : -EIO;
-	}
-	fs_file_measure(ret);
-	return 0;
+	if (r == 0 && fs_file_first_hole(ret, 0, ret->size) == ret->size)
+		return 0;
+	fs_file_clear(ret);
+	return r == -ENOMEM ? r : -EIO;
 }
 
 /* Under loading. */

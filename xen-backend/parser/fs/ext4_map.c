@@ -149,6 +149,8 @@ int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 	ret->inode = number;
 	ret->generation = inode.i_generation;
 	ret->size = EXT2_I_SIZE(&inode);
+	if (ret->size > INT64_MAX)
+		return -EIO;
 	if (inode.i_flags & EXT4_INLINE_DATA_FL)
 		return map_inline(v, number, ret);
 	return inode.i_flags & EXT4_EXTENTS_FL ? map_extents(v, number, &inode, ret)

@@ -164,12 +164,9 @@ int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	r = v->fs->ops->map(v, inode, ret);
-	if (r < 0) {
+	if (r < 0)
 		fs_file_clear(ret);
-		return r;
-	}
-	fs_file_measure(ret);
-	return 0;
+	return r;
 }
 
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length)

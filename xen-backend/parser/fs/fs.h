@@ -18,7 +18,7 @@
  * behind this header bounds all sizes, counts and depths.
  *
  * Threads: all threads may share a struct fs; a view belongs to one thread.
- * Errors: -ENOENT no such file; -ENOTDIR; -ENODATA the bytes are not in plain written extents;
+ * Errors: -ENOENT no such file; -ENOTDIR; -ENODATA the bytes are not in the volume as they are;
  * -EAGAIN the owner was changing the file system: ask again; -EBUSY the file system is in use in
  * a way that cannot be followed; -EIO image unreadable or file system damaged; -ENOMEM.
  */
@@ -107,10 +107,11 @@ int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *
 typedef int fs_list_cb(void *ctx, const char *name, uint64_t inode);
 int fs_view_list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 
-/* Sets *ret to where the bytes of a file lie.  Release *ret with fs_file_clear(). */
+/* Sets *ret to where the bytes of a file lie.  Release *ret with fs_file_clear().
+ * Unwritten extents are holes of *ret, as holes are. */
 int fs_view_map(struct fs_view *v, uint64_t inode, struct fs_file *ret);
 
-/* Reads bytes [offset, offset + length) of f: 0, -ENODATA beyond f->mapped, -EIO. */
+/* Reads bytes [offset, offset + length) of f: 0, -ENODATA beyond f->size, -EIO. */
 int fs_file_read(struct fs *fs, const struct fs_file *f, uint64_t offset, void *buf, size_t length);
 
 /* Sets [*ret_start, *ret_end) to the range of f whose bytes may still be in the journal (if the

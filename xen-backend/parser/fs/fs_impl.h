@@ -55,7 +55,7 @@ struct fs_ops {
 	int (*lookup)(struct fs_view *v, uint64_t dir, const char *name, size_t length,
 		      uint64_t *ret_inode);
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
-	/* As fs_view_map(), but fs.c sets ret->mapped. */
+	/* As fs_view_map(). */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);
 	/* As fs_basis_check(). */
 	int (*check)(struct fs *fs, struct fs_basis *b, struct fs_watch *ret_watch);

@@ -34,7 +34,9 @@ int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JB
 
 uint64_t journal_log_place(const struct journal_log *log, uint32_t pos)
 {
-	return fs_file_place(&log->file, (uint64_t)pos * log->super.block_size);
+	uint64_t offset = (uint64_t)pos * log->super.block_size;
+
+	return fs_file_piece(&log->file, offset, offset + log->super.block_size).physical;
 }
 
 int journal_log_super(const struct journal_log *log, uint32_t block_size,
@@ -51,7 +53,7 @@ int journal_log_super(const struct journal_log *log, uint32_t block_size,
 	r = jbd2_super_parse(raw, block_size, &s, ret_reason);
 	if (r < 0)
 		return r;
-	if ((uint64_t)s.end * block_size > log->file.mapped) {
+	if ((uint64_t)s.end * block_size > log->file.size) {
 		*ret_reason = "its journal is longer than the file it lies in";
 		return -EIO;
 	}

@@ -56,6 +56,8 @@ static int read_small(struct fs *fs, struct fs_view *view, uint64_t inode, char 
 		r = -EFBIG;
 	else if (!fs_file_head_settled(fs, &file, file.size))
 		r = -EAGAIN;
+	else if (fs_file_first_hole(&file, 0, file.size) < file.size)
+		r = -ENODATA;
 	else if (!(*ret = malloc((size_t)file.size + 1)))
 		r = -ENOMEM;
 	else

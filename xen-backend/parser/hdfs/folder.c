@@ -98,7 +98,6 @@ static int examine(struct walk *w, const struct entry *data, const struct entry 
 {
 	struct fs_file file;
 	int r = fs_view_map(w->view, data->inode, &file);
-	bool whole;
 
 	if (r < 0) {
 		*ret_problem = r == -ENODATA ? "its data is inline, encrypted or compressed"
@@ -106,12 +105,7 @@ static int examine(struct walk *w, const struct entry *data, const struct entry 
 		return r;
 	}
 	*ret_length = file.size;
-	whole = file.mapped == file.size;
 	fs_file_clear(&file);
-	if (!whole) {
-		*ret_problem = "its data has a hole or an unwritten extent";
-		return -ENODATA;
-	}
 	if (!meta) {
 		*ret_problem = "its .meta is missing";
 		return -EILSEQ;

@@ -89,10 +89,6 @@ int block_read_header(struct fs *fs, const struct fs_file *meta, struct meta_hea
 		return -EAGAIN;
 	}
 	r = fs_file_read(fs, meta, 0, raw, length);
-	if (r == -ENODATA) {
-		*ret_reason = "not in written blocks of its file system";
-		return -EILSEQ;
-	}
 	return r < 0 ? r : meta_parse(raw, length, ret, ret_reason);
 }
 
