@@ -245,6 +245,15 @@ static void ask_state(const struct parser_fs *fs)
 	free(reason);
 }
 
+static void ask_newest(const struct parser_fs *fs)
+{
+	struct replica_name names[NEWEST_MAX];
+	unsigned count;
+	int r = parser_newest(fs, "/dfs/data", names, &count);
+
+	check(count <= NEWEST_MAX && (r == 0 || count == 0));
+}
+
 static void ask_list(const struct parser_fs *fs)
 {
 	struct folder_block *blocks = NULL;
@@ -374,7 +383,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct parser_fs fs = {NULL, 0, volume};
 
 	answers = (struct bytes){data, size};
-	switch (take8(&answers) % 5) {
+	switch (take8(&answers) % 6) {
 	case 0:
 		ask_state(&fs);
 		break;
@@ -386,6 +395,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		ask_use();
+		break;
+	case 5:
+		ask_newest(&fs);
 		break;
 	default:
 		ask_locate(&fs);

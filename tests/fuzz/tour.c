@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "parser/hdfs/locate.h"
+#include "parser/hdfs/newest.h"
 #include "fuzz.h"
 #include "parser/hdfs/data_dir.h"
 
@@ -86,6 +87,17 @@ static void find_block(struct fs *fs, struct fs_view *view, int64_t id)
 	block_files_clear(&files);
 }
 
+static void find_newest(struct fs *fs)
+{
+	struct replica_name names[NEWEST_MAX];
+	unsigned count;
+
+	(void)newest_replicas(fs, "/data/current/" POOL "/current/finalized", names, &count);
+	check(count <= NEWEST_MAX);
+	for (unsigned i = 0; i < count; i++)
+		check(names[i].id >= 0 && (i == 0 || names[i].id <= names[i - 1].id));
+}
+
 static void read_data_dir(struct fs *fs, struct fs_view *view)
 {
 	struct layout_data_dir dir;
@@ -106,5 +118,6 @@ void tour(struct fs *fs, struct fs_view *view)
 	read_data_dir(fs, view);
 	for (int64_t id = 1; id <= 4; id++)
 		find_block(fs, view, id);
+	find_newest(fs);
 	(void)fs_view_list(view, fs_view_root(view), visit, &visitor);
 }

@@ -512,3 +512,46 @@ int parser_list(const struct parser_fs *fs, const char *path, bool finalized,
 	*ret_count = f.count;
 	return 0;
 }
+
+struct newest_question {
+	unsigned number;
+	const char *path;
+	struct replica_name *names;
+	unsigned count;
+};
+
+static void put_newest(void *ctx, struct wire_out *out)
+{
+	const struct newest_question *q = ctx;
+
+	wire_put32(out, q->number);
+	wire_put_text(out, q->path);
+}
+
+static bool get_newest(void *ctx, int result, struct wire_in *in)
+{
+	struct newest_question *q = ctx;
+
+	q->count = 0;
+	if (result < 0)
+		return answer_is_error(result);
+	q->count = wire_get32(in);
+	if (q->count > NEWEST_MAX)
+		return false;
+	for (unsigned i = 0; i < q->count; i++) {
+		q->names[i].id = (int64_t)wire_get64(in);
+		q->names[i].genstamp = wire_get64(in);
+	}
+	return true;
+}
+
+int parser_newest(const struct parser_fs *fs, const char *path, struct replica_name ret[NEWEST_MAX],
+		  unsigned *ret_count)
+{
+	struct newest_question n = {.number = fs->number, .path = path, .names = ret};
+	struct parser_question q = {PARSER_NEWEST, true, put_newest, get_newest, &n};
+	int r = settle(fs, parser_ask(fs->parser, &q));
+
+	*ret_count = r == 0 ? n.count : 0;
+	return r;
+}

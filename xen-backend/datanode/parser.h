@@ -112,5 +112,8 @@ void parser_basis_free(struct parser_basis *b);           /* NULL is ignored */
 struct folder_block;
 int parser_list(const struct parser_fs *fs, const char *path, bool finalized,
 		struct folder_block **ret, size_t *ret_count);
+/* As newest_replicas() (parser/hdfs/newest.h). */
+int parser_newest(const struct parser_fs *fs, const char *path, struct replica_name ret[NEWEST_MAX],
+		  unsigned *ret_count);
 
 #endif

@@ -10,7 +10,7 @@
 #include "parser-protocol/protocol.h"
 #include "parser-protocol/wire.h"
 
-/* True if the answer to STATE, LOCATE, CHECK or LIST may carry the negative errno `result`: the
+/* True if the answer to STATE, LOCATE, CHECK, LIST or NEWEST may carry the negative errno `result`: the
  * errors of block_locate() and of fs.h. */
 bool answer_is_error(int result);
 

@@ -42,6 +42,14 @@ void block_files_clear(struct block_files *f);
  * because the .meta file may not be committed yet. Other errors are returned unchanged. */
 int block_not_yet(int error);
 
+/* The name of a replica in its pool. */
+struct replica_name {
+	int64_t id;
+	uint64_t genstamp;
+};
+
+#define NEWEST_MAX 16U /* replicas in an answer to the question NEWEST */
+
 /* The limit of names of blocks' files read from one folder. HDFS puts at most 256 blocks in a
  * finalized folder; rbw/ may hold more. */
 #define FOLDER_MAX_NAMES (1U << 18)

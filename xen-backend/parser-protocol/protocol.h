@@ -27,6 +27,8 @@
  *              packed basis
  *   LIST       file system, path of a folder, whether    number of blocks, each: id, generation
  *              blocks in it are finalized                stamp, length, status, problem
+ *   NEWEST     file system, path of a pool's             number of replicas, each: id, generation
+ *              directory finalized/                      stamp
  *
  * The header's result is 0 or a negative errno. On an error of SETUP, USE or DISCOVER the payload
  * is the reason, a text. On an error of any other question the payload is empty.
@@ -44,7 +46,7 @@
 
 #include <stdint.h>
 
-#define PARSER_PROTOCOL 3U
+#define PARSER_PROTOCOL 4U
 #define PARSER_CHANNELS 4U
 #define PARSER_FIRST_FD 3
 #define PARSER_MAX_TEXT (128U << 10) /* a reason, or what is missing of LAYOUT_MAX_DATA_DIRS */
@@ -58,6 +60,7 @@ enum parser_kind {
 	PARSER_LOCATE,
 	PARSER_CHECK,
 	PARSER_LIST,
+	PARSER_NEWEST,
 	PARSER_READY, /* not a question; no payload */
 };
 

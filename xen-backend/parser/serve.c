@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "parser/hdfs/folder.h"
 #include "parser/hdfs/locate.h"
+#include "parser/hdfs/newest.h"
 #include "parser/hdfs/discover.h"
 #include "parser/disks/partition.h"
 #include "layout/place.h"
@@ -378,6 +379,23 @@ static int answer_list(struct question *q)
 	return r;
 }
 
+static int answer_newest(struct question *q)
+{
+	struct fs *fs = get_fs(q);
+	char *path = wire_get_text(&q->in, MAX_PATH);
+	struct replica_name names[NEWEST_MAX];
+	unsigned count = 0;
+	int r = fs && path ? newest_replicas(fs, path, names, &count) : -EIO;
+
+	wire_put32(q->out, count);
+	for (unsigned i = 0; i < count; i++) {
+		wire_put64(q->out, (uint64_t)names[i].id);
+		wire_put64(q->out, names[i].genstamp);
+	}
+	free(path);
+	return r;
+}
+
 /* ---- dispatch ------------------------------------------------------------------------ */
 
 static const struct {
@@ -393,6 +411,7 @@ static const struct {
 	[PARSER_LOCATE] = {answer_locate, false, false},
 	[PARSER_CHECK] = {answer_check, false, false},
 	[PARSER_LIST] = {answer_list, false, false},
+	[PARSER_NEWEST] = {answer_newest, false, false},
 };
 
 static bool explains(uint32_t kind)
