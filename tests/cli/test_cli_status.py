@@ -148,6 +148,15 @@ FULL = {
         {"name": "xen:9/0", "state": "Initialising", "role": "client", "pool_pages": 0},
     ],
     "totals": {"opens": 1, "reads": 2, "bytes": 0, "errors": {"ENOENT": 5, "EPERM": 1}},
+    "clones": [
+        {
+            "datanodes": ["dn1", "dn2"],
+            "pool": "BP-1",
+            "problem": "their finalized replicas of block 7, generation stamp 8, differ in length",
+            "remedy": "serve each cluster by a vreadd of its own",
+        },
+        {"datanodes": ["dn1", "d" * 63], "problem": "both have the datanodeUuid u", "remedy": "-"},
+    ],
     "peers": {
         "server": {
             "last_refused": "192.0.2.9:5: its certificate names no [peer] " * 3,
@@ -238,6 +247,14 @@ def test_everything_it_can_show(xl_vread, daemon):
         "WARNING: no io_uring (Operation not permitted): images in mode direct",
     ):
         assert part in text, part
+    flat = " ".join(text.split())
+    for part in (
+        "WARNING: datanodes dn1 and dn2 look like clones of one cluster, pool BP-1: their "
+        "finalized replicas of block 7, generation stamp 8, differ in length; serve each cluster "
+        "by a vreadd of its own ",
+        f"WARNING: datanodes dn1 and {'d' * 63} look like clones of one cluster: both have",
+    ):
+        assert part in flat, part
 
 
 UNTIL = 1_800_000_000_000  # ms

@@ -25,6 +25,8 @@
  *                    ("datanode", "images", "state" ...), and "file", the file
  *                    that holds the datanode's section
  *   storage_record   object: whose the storages are, as owners_status()
+ *   clones           array, an object for each two datanodes that look like clones of one cluster,
+ *                    as clones_status()
  *   ports            object: for each port (local, xen, kvm) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own
  *                    members (socket, connections, refused, too_often, which

@@ -175,14 +175,15 @@ static json_t *status(void *ctx, uint64_t question)
 	const struct daemon *d = ctx;
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:{s:I}}",
+			 "s:o, s:o, s:o, s:{s:I}}",
 			 "version", VREAD_VERSION, "pid", (int)getpid(), "user", d->privileges.user,
 			 "group", (int)getegid(), "opener", d->privileges.opener.pid > 0,
 			 "uptime_seconds", (json_int_t)(now() - d->started), "config",
 			 d->config_path, "reload", reload_status(d), "datanodes",
 			 datanodes_status(&d->datanodes, question), "keys",
 			 datanodes_keys_status(&d->datanodes), "storage_record",
-			 datanodes_record_status(&d->datanodes), "ports", ports_status(d),
+			 datanodes_record_status(&d->datanodes), "clones",
+			 datanodes_clones_status(&d->datanodes), "ports", ports_status(d),
 			 "devices", devices_status(d), "totals", session_server_totals(d->sessions),
 			 "reading", block_store_reading_status(d->datanodes.store), "peers",
 			 d->peers ? peers_status(d->peers) : json_null(), "log", "left_out",

@@ -141,6 +141,11 @@ json_t *datanodes_record_status(const struct datanodes *d)
 	return registry_record_status(block_store_registry(d->store));
 }
 
+json_t *datanodes_clones_status(const struct datanodes *d)
+{
+	return registry_clones_status(block_store_registry(d->store));
+}
+
 /* ---- keys ------------------------------------------------------------------------ */
 
 /* Finds out which keys count beside the file, and writes into xenstore what became of all keys. */

@@ -53,6 +53,8 @@ void datanodes_follow_keys(struct datanodes *d);
 int datanodes_give(struct datanodes *d, const char *storage_id, const char *datanode);
 /* New reference: the record of storages, as registry_record_status(). */
 json_t *datanodes_record_status(const struct datanodes *d);
+/* New reference: datanodes that look like clones, as registry_clones_status(). */
+json_t *datanodes_clones_status(const struct datanodes *d);
 /* New reference: an array with an object for the keys of each datanode: path (in xenstore), domain,
  * datanode (a name, or null), and status, what became of them. */
 json_t *datanodes_keys_status(const struct datanodes *d);

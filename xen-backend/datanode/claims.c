@@ -61,13 +61,16 @@ static void set_texts(const struct claim *c, struct texts *t)
 
 static json_t *refusal(const struct claim *c)
 {
+	json_t *pools = json_array(), *o;
 	struct texts t = {0};
-	json_t *o;
 
 	set_texts(c, &t);
-	o = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s*}", "storage-id", c->dir->storage_id, "path",
-		      c->dir->path, "because", c->why, "owner", c->other[0] ? c->other : NULL,
-		      "problem", t.problem, "remedy", t.remedy);
+	for (unsigned i = 0; i < c->dir->num_pools; i++)
+		json_array_append_new(pools, json_string(c->dir->pools[i]));
+	o = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o, s:s*, s:s*}", "storage-id",
+		      c->dir->storage_id, "path", c->dir->path, "because", c->why, "owner",
+		      c->other[0] ? c->other : NULL, "datanode-uuid", c->dir->datanode_uuid,
+		      "pools", pools, "problem", t.problem, "remedy", t.remedy);
 	free(t.problem);
 	free(t.remedy);
 	return o;

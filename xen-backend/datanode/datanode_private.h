@@ -48,6 +48,8 @@ struct datanode {
 	/* The rest belongs to the datanode's looker; others set what is atomic. */
 	atomic_bool wanted;      /* a request missed something: look soon */
 	atomic_bool anew;        /* whose its storages are has changed: look at once */
+	atomic_bool compare;     /* another datanode shows something to compare with */
+	uint64_t compare_after;  /* ms: when it may be compared with others again */
 	bool unannounced;        /* it has a looker, and nobody has heard of its storages */
 	bool doubted;            /* the last look found less than is served */
 	_Atomic uint64_t looked; /* ms: when the last look ended; 0: there was none */
@@ -72,8 +74,9 @@ struct registry {
 	void *usage_ctx;
 	char *token_files;     /* NULL: none */
 	struct owners *owners; /* of storages */
-	atomic_bool judges;    /* registry_change() was called: storages are judged */
-	atomic_bool changing;  /* between registry_change() and registry_changed() */
+	struct clones *clones;
+	atomic_bool judges;   /* registry_change() was called: storages are judged */
+	atomic_bool changing; /* between registry_change() and registry_changed() */
 	struct states_bell *bell;
 	uint64_t states_asked; /* the last question for states */
 };

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/waiting.h"
+#include "datanode/clones.h"
 #include "datanode/refresh.h"
 #include "datanode/usage.h"
 
@@ -22,7 +23,7 @@
 #define WANTED_DUTY 4U
 #define FIRST_LOOK_MS 3000U
 
-enum work { WORK_END, WORK_USAGE, WORK_SETTLE, WORK_LOOK };
+enum work { WORK_END, WORK_USAGE, WORK_SETTLE, WORK_COMPARE, WORK_LOOK };
 
 /* With the lock. Returns when the next look is due. */
 static uint64_t due(struct datanode *dn)
@@ -43,6 +44,12 @@ static uint64_t due(struct datanode *dn)
 	return atomic_load(&dn->looked) + interval;
 }
 
+/* Returns when the datanode is to be compared with others. */
+static uint64_t comparison_due(struct datanode *dn)
+{
+	return atomic_load(&dn->compare) ? dn->compare_after : CLOCK_NEVER;
+}
+
 /* With the lock. Returns what is to be done now; WORK_LOOK only if a look is due. */
 static enum work work_now(struct datanode *dn, bool is_due)
 {
@@ -54,14 +61,14 @@ static enum work work_now(struct datanode *dn, bool is_due)
 	}
 	if (!is_due && atomic_exchange(&dn->registry->settle, false))
 		return WORK_SETTLE;
-	return WORK_LOOK;
+	return !is_due && comparison_due(dn) <= clock_ms() ? WORK_COMPARE : WORK_LOOK;
 }
 
 /* Sleeps until there is something to do. */
 static enum work next_work(struct datanode *dn)
 {
 	enum work work;
-	uint64_t when;
+	uint64_t when, comparison;
 
 	pthread_mutex_lock(&dn->lock);
 	for (;;) {
@@ -69,7 +76,8 @@ static enum work next_work(struct datanode *dn)
 		work = work_now(dn, when <= clock_ms());
 		if (work != WORK_LOOK || when <= clock_ms())
 			break;
-		clock_wait(&dn->wake, &dn->lock, when);
+		comparison = comparison_due(dn);
+		clock_wait(&dn->wake, &dn->lock, when < comparison ? when : comparison);
 	}
 	pthread_mutex_unlock(&dn->lock);
 	return work;
@@ -100,15 +108,30 @@ static void note_first_look(struct datanode *dn)
 		say_if_all_were_looked_into(dn->registry);
 }
 
+/* A comparison rests as a look does: other datanodes can ask for one. */
+static void compare(struct datanode *dn)
+{
+	uint64_t start = clock_ms();
+
+	atomic_store(&dn->compare, false);
+	clones_compare(dn);
+	dn->compare_after = clock_ms() + (clock_ms() - start) * DUTY;
+}
+
 static void do_work(struct datanode *dn, enum work work)
 {
 	bool looks = work == WORK_LOOK || (work == WORK_USAGE && usage_update(dn));
 
 	if (looks)
 		refresh_look(dn);
-	refresh_settle(dn->registry);
-	if (looks)
+	if (work != WORK_COMPARE)
+		refresh_settle(dn->registry);
+	if (looks) {
 		note_first_look(dn);
+		atomic_store(&dn->compare, true);
+	}
+	if (work == WORK_COMPARE)
+		compare(dn);
 }
 
 static void look_on(void *datanode)
@@ -121,6 +144,7 @@ static void look_on(void *datanode)
 		do_work(dn, work);
 	registry_announced(dn); /* nobody is to wait for a look that will not come */
 	note_first_look(dn);
+	clones_forget(dn);
 	datanode_put(dn);
 	registry_thread_ends(s);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "datanode/claims.h"
+#include "datanode/clones.h"
 #include "datanode/datanode_private.h"
 #include "datanode/load.h"
 #include "datanode/looker.h"
@@ -109,8 +110,9 @@ struct registry *registry_new(const struct registry_listener *listener)
 	s->listener = *listener;
 	s->roster = roster_new(0);
 	s->owners = owners_new();
+	s->clones = clones_new();
 	s->bell = states_bell_new();
-	if (!s->roster || !s->owners || !s->bell) {
+	if (!s->roster || !s->owners || !s->clones || !s->bell) {
 		registry_free(s);
 		return NULL;
 	}
@@ -167,6 +169,7 @@ void registry_free(struct registry *s)
 		owners_save(s->owners);
 	roster_put(s->roster);
 	owners_free(s->owners);
+	clones_free(s->clones);
 	states_bell_put(s->bell);
 	pthread_cond_destroy(&s->thread_ended);
 	pthread_cond_destroy(&s->announced);
@@ -434,6 +437,11 @@ int registry_give(struct registry *s, const char *storage_id, const char *datano
 json_t *registry_record_status(struct registry *s)
 {
 	return owners_status(s->owners);
+}
+
+json_t *registry_clones_status(struct registry *s)
+{
+	return clones_status(s->clones);
 }
 
 /* ---- what is served ------------------------------------------------------------ */

@@ -107,6 +107,9 @@ int registry_give(struct registry *r, const char *storage_id, const char *datano
 /* The record; a new reference: as owners_status(). */
 json_t *registry_record_status(struct registry *r);
 
+/* Datanodes that look like clones of one cluster; a new reference: as clones_status() (clones.h). */
+json_t *registry_clones_status(struct registry *r);
+
 /* Starts the threads that look into images, and does not wait for them: what an image holds may
  * make a look slow. Call it once. Returns 0 or negative errno. */
 int registry_start(struct registry *r);
@@ -151,7 +154,7 @@ int registry_states_fd(const struct registry *r);
  *                  storage-id, path, because ("pinned", "recorded" or "contested": it is another's;
  *                  "unlisted": others are pinned to this datanode; "twice": two directories show
  *                  it; "full": there is no room to record it), owner (the other; absent for the
- *                  others), problem and remedy (texts); absent: none
+ *                  others), datanode-uuid, pools, problem and remedy (texts); absent: none
  *   filesystems    as in a layout (layout.h), each with its "state" as of the question: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON", or "unknown: REASON" if the
  *                  parser has not answered yet

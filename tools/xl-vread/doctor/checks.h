@@ -42,8 +42,9 @@ void check_provision(struct doctor *d);
 /* tokens.c: block tokens of the datanodes */
 void check_tokens(struct doctor *d);
 
-/* storages.c: whose the storages are */
+/* storages.c: whose the storages are, and clones of clusters */
 void check_storages(struct doctor *d);
+void check_clones(struct doctor *d);
 
 /* peers.c: other hosts */
 void check_certificates(struct doctor *d);

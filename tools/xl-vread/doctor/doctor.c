@@ -19,6 +19,7 @@ static const struct doctor_check checks[] = {
 	{"images", check_images},
 	{"datanodes", check_datanodes},
 	{"storages", check_storages},
+	{"clones", check_clones},
 	{"parsers", check_parsers},
 	{"block tokens", check_tokens},
 	{"libguestfs", check_provision},

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * storages.c - checks of `xl-vread doctor`: storages that two datanodes show, and the record of
- * whose they are.  Called by doctor.c.
+ * storages.c - checks of `xl-vread doctor`: storages that two datanodes show, the record of
+ * whose they are, and datanodes that look like clones of one cluster.  Called by doctor.c.
  */
 #include <inttypes.h>
 
 #include "cli/text.h"
+#include "../vreadd/clones_text.h"
 #include "checks.h"
 
 static unsigned check_refused(struct doctor *d, const json_t *datanode)
@@ -79,4 +80,18 @@ void check_storages(struct doctor *d)
 	if (!problems)
 		doctor_ok(d, text_member(record, "file"), "%" PRId64 " storages, each of one",
 			  text_number(record, "storages"));
+}
+
+void check_clones(struct doctor *d)
+{
+	const json_t *clones = json_object_get(d->facts->status, "clones");
+	char text[CLONES_TEXT];
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(clones, i, entry)
+	{
+		doctor_warn(d, "clones", text_member(entry, "remedy"), "%s",
+			    clones_text(entry, text));
+	}
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/text.h"
+#include "clones_text.h"
 #include "tokens_text.h"
 
 /* Prints nothing if the configuration was never reloaded. */
@@ -486,6 +487,21 @@ static void print_peers(FILE *out, const json_t *peers)
 	}
 }
 
+/* Prints the datanodes that look like clones of one cluster. */
+static void print_clones(FILE *out, const json_t *clones)
+{
+	char text[CLONES_TEXT], line[TEXT_WIDTH * 12];
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(clones, i, entry)
+	{
+		snprintf(line, sizeof(line), "WARNING: %.500s; %.300s", clones_text(entry, text),
+			 text_member(entry, "remedy"));
+		text_wrap(out, 0, line);
+	}
+}
+
 void status_print(FILE *out, const json_t *status)
 {
 	const json_t *totals = json_object_get(status, "totals");
@@ -500,6 +516,7 @@ void status_print(FILE *out, const json_t *status)
 		print_datanode(out, entry, text_member(status, "config"));
 	}
 	print_keys(out, json_object_get(status, "keys"));
+	print_clones(out, json_object_get(status, "clones"));
 	print_reading(out, json_object_get(status, "reading"));
 	print_peers(out, json_object_get(status, "peers"));
 	fprintf(out, "\n%-11s %-12s %-8s %8s %9s %9s %9s %7s\n", "DEVICE", "STATE", "ROLE", "POOL",
