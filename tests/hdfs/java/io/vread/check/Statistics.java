@@ -8,6 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
@@ -21,10 +22,10 @@ public final class Statistics {
 
   /** The counters now. All are 0 while the plug-in is not loaded. */
   public static Statistics now() throws JMException, java.io.IOException {
-    awaitRegistration();
     Statistics found = new Statistics();
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName name = new ObjectName(BEAN);
+    awaitRegistration(server, name);
     if (server.isRegistered(name)) {
       Object text = server.invoke(name, "json", new Object[0], new String[0]);
       found.collect("", new ObjectMapper().readTree(text.toString()));
@@ -32,18 +33,16 @@ public final class Statistics {
     return found;
   }
 
-  /** The plug-in registers its bean a second after the first block, or if it is interrupted. */
-  private static void awaitRegistration() {
-    for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().equals("vread-metrics")) {
-        thread.interrupt();
-        try {
-          thread.join();
-        } catch (InterruptedException e) {
-          throw new AssertionError(e);
-        }
-      }
+  /** The plug-in's thread registers the bean a second after the first block. */
+  private static void awaitRegistration(MBeanServer server, ObjectName name) {
+    while (!server.isRegistered(name) && isAtWork()) {
+      LockSupport.parkNanos(10_000_000);
     }
+  }
+
+  private static boolean isAtWork() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().equals("vread-client"));
   }
 
   private void collect(String prefix, JsonNode node) {

@@ -17,7 +17,6 @@ public final class Errno {
   public static final int EACCES = -13;
   public static final int EBUSY = -16;
   public static final int EEXIST = -17;
-  public static final int EXDEV = -18;
   public static final int ENODEV = -19;
   public static final int EINVAL = -22;
   public static final int EMFILE = -24;
@@ -58,8 +57,6 @@ public final class Errno {
         return "EBUSY";
       case EEXIST:
         return "EEXIST";
-      case EXDEV:
-        return "EXDEV";
       case ENODEV:
         return "ENODEV";
       case EINVAL:
