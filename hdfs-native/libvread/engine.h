@@ -127,8 +127,8 @@ void engine_start(struct engine *e, struct request *r);
 /* Hands started requests to the backend. */
 void engine_flush(struct engine *e);
 /* Waits until the request is done: 0, with its result in r->op.  -ETIME, -EINTR: the request stays
- * in flight.  batch: how many of the caller's requests may complete before the caller is woken; fewer
- * wake-ups save events of the backend. */
+ * in flight.  batch: how many of the caller's requests may complete before the caller is woken;
+ * fewer wake-ups save events of the backend. */
 int engine_wait(struct engine *e, const struct request *r, unsigned batch, uint64_t deadline);
 /* Gives a request back, in any state.  A request in flight is freed when it completes. */
 void engine_release(struct engine *e, struct request *r);

@@ -21,11 +21,12 @@
  * Errors: functions return a negative errno; the variable errno has no meaning.  vreadif.h lists
  * the errors of the backend.  Each call on a connection or file can return -ENOTCONN: there is no
  * backend, the backend went away, or a parent process made the connection.  Each call that asks
- * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms), -EINTR (`interrupted` of the
- * options ended the wait) and -EIO (the image cannot be read, or the answer made no sense).  The
- * comments below name the other errors.  A call that fails leaves its out parameters unchanged,
- * except the results of vread_preadv().  A buffer to read into may then hold verified bytes, after
- * -EBADE also wrong ones.  Whenever a call fails, the caller can read the block by other means.
+ * the backend can return -ENOMEM, -ETIME (no answer within timeout_ms), -EINTR (`interrupted` of
+ * the options ended the wait) and -EIO (the image cannot be read, or the answer made no sense).
+ * The comments below name the other errors.  A call that fails leaves its out parameters
+ * unchanged, except the results of vread_preadv().  A buffer to read into may then hold verified
+ * bytes, after -EBADE also wrong ones.  Whenever a call fails, the caller can read the block by
+ * other means.
  *
  * Threads: any function may be called on any thread at any time, with these exceptions.  A file
  * is closed once, when no call on it is running.  A connection is closed once, when no call on it

@@ -41,7 +41,8 @@ public final class ShortOfDescriptors {
     List<FileInputStream> all = takeAll();
     String first = library.load(arguments[0]).reason();
     String german = failing("Zu viele offene Dateien", clock).load(arguments[1]).reason();
-    String copy = failing("already loaded in another classloader", clock).load(arguments[1]).reason();
+    String taken = "already loaded in another classloader";
+    String copy = failing(taken, clock).load(arguments[1]).reason();
     clock.now += 1000;
     String second = library.load(arguments[0]).reason();
     for (FileInputStream each : all) {

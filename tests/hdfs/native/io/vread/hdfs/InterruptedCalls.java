@@ -12,9 +12,9 @@ import java.util.function.LongSupplier;
 import java.util.zip.CRC32;
 
 /**
- * Interrupts each of the native calls that wait for the backend. Prints "open" when a block is open,
- * and reads a line: the caller stops the backend meanwhile. Then each call must end although the
- * backend answers nothing. Prints the results, reads another line, and reads the block.
+ * Interrupts each of the native calls that wait for the backend. Prints "open" when a block is
+ * open, and reads a line: the caller stops the backend meanwhile. Then each call must end although
+ * the backend answers nothing. Prints the results, reads another line, and reads the block.
  */
 public final class InterruptedCalls {
   private static final int NEVER_MS = 600_000_000;

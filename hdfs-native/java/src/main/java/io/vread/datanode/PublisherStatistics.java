@@ -48,8 +48,8 @@ final class PublisherStatistics {
   }
 
   /**
-   * Counts an unexpected exception by its class, and warns of the first of each class. Never throws:
-   * there may be no memory to count or to log.
+   * Counts an unexpected exception by its class, and warns of the first of each class. Never
+   * throws: there may be no memory to count or to log.
    */
   void unexpected(Throwable e) {
     try {
