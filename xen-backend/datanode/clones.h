@@ -21,8 +21,8 @@
  *      compares those of dn2                  ------>        woken
  *                                                            compares those of dn1
  *
- * A guest may write anything into its image, so a notice proves nothing. It only tells the operator,
- * and changes nothing of what is served.
+ * A guest may write anything into its image, so a notice proves nothing. A notice is for the
+ * operator, and changes nothing of what is served.
  */
 #ifndef VREAD_DATANODE_CLONES_H
 #define VREAD_DATANODE_CLONES_H

@@ -107,7 +107,8 @@ int registry_give(struct registry *r, const char *storage_id, const char *datano
 /* The record; a new reference: as owners_status(). */
 json_t *registry_record_status(struct registry *r);
 
-/* Datanodes that look like clones of one cluster; a new reference: as clones_status() (clones.h). */
+/* Datanodes that look like clones of one cluster; a new reference: as clones_status()
+ * (clones.h). */
 json_t *registry_clones_status(struct registry *r);
 
 /* Starts the threads that look into images, and does not wait for them: what an image holds may

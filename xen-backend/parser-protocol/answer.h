@@ -10,8 +10,8 @@
 #include "parser-protocol/protocol.h"
 #include "parser-protocol/wire.h"
 
-/* True if the answer to STATE, LOCATE, CHECK, LIST or NEWEST may carry the negative errno `result`: the
- * errors of block_locate() and of fs.h. */
+/* True if the answer to STATE, LOCATE, CHECK, LIST or NEWEST may carry the negative errno
+ * `result`: the errors of block_locate() and of fs.h. */
 bool answer_is_error(int result);
 
 /* Appends the file `f` to `out`. */

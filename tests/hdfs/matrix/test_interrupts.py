@@ -7,12 +7,12 @@ import signal
 
 import pytest
 
-from tests.support.clock import Clock
 from tests.support.hadoop_bed import ONE_COLUMN
 from tools.vreadd import stop_process
 
 pytestmark = [pytest.mark.hadoop, ONE_COLUMN]
 
+TIMEOUT_MS = 600_000
 INTERRUPTED = {
     "java.io.InterruptedIOException",
     "java.nio.channels.ClosedByInterruptException",
@@ -50,11 +50,11 @@ def stopped(pids):
 
 @pytest.mark.parametrize("half", [False, True], ids=["before", "half"])
 def test_interrupted_while_nobody_answers(bed, restored, tmp_path, half):
-    """The stock client waits for datanodes that hang, and vRead for a vreadd that hangs.  The time
-    of libvread stands still, so only the interrupt can end the wait."""
+    """The stock client waits for datanodes that hang, and vRead for a vreadd that hangs.  vRead's
+    timeout is longer than the scenario waits, so only the interrupt can end the wait in time."""
     datanodes = [bed.hdfs.pids[datanode.name] for datanode in bed.hdfs.datanodes]
     ends = []
-    with bed.another_client(tmp_path, clock=Clock(tmp_path / "clock")) as client:
+    with bed.another_client(tmp_path, bed.properties(timeout_ms=TIMEOUT_MS)) as client:
         bed.wait_until_served(client)
         for by, pids in (("stock", datanodes), ("vread", [bed.vreadd.pid])):
             client.do("hung-open", by=by, half=half)

@@ -30,7 +30,7 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  */
 final class Outage {
   private static final int PIECE = 5000;
-  private static final long DEFAULTS_MS = 10_000;
+  private static final long DEFAULTS_MS = 30_000;
   private static final String[] CLIENTS = {"stock", "vread"};
 
   /** What the application does with an open file before the NameNode goes away. */
