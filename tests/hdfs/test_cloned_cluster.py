@@ -113,7 +113,8 @@ def test_each_reads_its_own_bytes(clones, name, places, way):
 @pytest.mark.parametrize("places", PLACES, ids="-".join)
 @pytest.mark.parametrize("reader", NAMES)
 def test_one_program_reads_both(clones, reader, places):
-    """A program that copies between the clusters reads the same path of both in turn."""
+    """A program that copies between the clusters reads the same path of both in turn.  That one
+    block is not served must not keep the other of its name from being read through vRead."""
     answer = clones.clients[reader].do(
         "read-in-turn",
         uris=[f"{clones.clusters[name].uri}{file_at(places)}" for name in NAMES],
