@@ -310,8 +310,9 @@ def test_a_token_is_judged_by_the_keys_of_whose_bytes_are_served(start, honest, 
         assert front.keys(POOL, STORAGE, keys[:1]) == 0
         assert front.keys(POOL, "DS-2", keys[1:]) == 0
         one, two = (make_token(key, POOL, BLOCK) for key in keys)
-        assert read(daemon, (), one) == honest.content
-        assert read(daemon, (), two) == other.content
+        both = [STORAGE, "DS-2"]
+        assert read(daemon, both, one) == honest.content
+        assert read(daemon, both, two) == other.content
         assert read(daemon, ["DS-2"], one) == read(daemon, [STORAGE], two) == "EPERM"
 
 
