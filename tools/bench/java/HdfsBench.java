@@ -18,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.zip.CRC32C;
 import javax.management.JMException;
+import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -122,13 +123,12 @@ public final class HdfsBench {
 
     /** The text of the plug-in's JMX bean, which is registered a second after the first block. */
     private static String statistics() throws JMException, InterruptedException {
-        for (Thread thread : Thread.getAllStackTraces().keySet()) {
-            if (thread.getName().equals("vread-metrics")) {
-                thread.join();
-            }
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        ObjectName name = new ObjectName("io.vread:type=Client");
+        while (!server.isRegistered(name)) {
+            Thread.sleep(10);
         }
-        return ManagementFactory.getPlatformMBeanServer()
-                .invoke(new ObjectName("io.vread:type=Client"), "json", null, null)
+        return server.invoke(name, "json", null, null)
                 .toString()
                 .trim();
     }

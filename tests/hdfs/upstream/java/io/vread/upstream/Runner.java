@@ -63,21 +63,22 @@ public final class Runner implements TestExecutionListener {
 
   /**
    * The end of the JVM does not write them: MiniDFSCluster.shutdown() removes all hooks of Hadoop's
-   * ShutdownHookManager. The bean that writes them is there a second after the first block, or once
-   * its thread is interrupted.
+   * ShutdownHookManager. The bean that writes them is there a second after the first block.
    */
   private static void writeStatistics() throws JMException, InterruptedException {
-    for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().equals("vread-metrics")) {
-        thread.interrupt();
-        thread.join();
-      }
-    }
     MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
     ObjectName client = new ObjectName("io.vread:type=Client");
+    while (!beans.isRegistered(client) && pluginIsAtWork()) {
+      Thread.sleep(10);
+    }
     if (beans.isRegistered(client)) {
       beans.invoke(client, "writeStatistics", null, null);
     }
+  }
+
+  private static boolean pluginIsAtWork() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().equals("vread-client"));
   }
 
   private static PostDiscoveryFilter without(Set<String> leftOut) {

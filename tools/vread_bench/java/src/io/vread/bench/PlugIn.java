@@ -11,8 +11,8 @@ import javax.management.ObjectName;
 
 /** The statistics of vRead's plug-in in this process at one moment; all 0 without a plug-in. */
 final class PlugIn {
-  /** The plug-in's thread that registers its bean, a second after the first block. */
-  private static final String REGISTRATION = "vread-metrics";
+  /** The plug-in's thread, which registers its bean a second after the first block. */
+  private static final String DAEMON = "vread-client";
 
   final long bytes;
   private final Map<String, Long> reasons = new TreeMap<>();
@@ -23,13 +23,11 @@ final class PlugIn {
 
   /** Waits until a plug-in that has begun to read has its bean. */
   static PlugIn now() throws JMException, InterruptedException {
-    for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().equals(REGISTRATION)) {
-        thread.join();
-      }
-    }
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName name = new ObjectName("io.vread:type=Client");
+    while (!server.isRegistered(name) && isAtWork()) {
+      Thread.sleep(10);
+    }
     if (!server.isRegistered(name)) {
       return new PlugIn(0);
     }
@@ -38,6 +36,11 @@ final class PlugIn {
     bean.getFallbackReasons().forEach((why, blocks) -> now.reasons.merge(why, blocks, Long::sum));
     bean.getFailureReasons().forEach((why, blocks) -> now.reasons.merge(why, blocks, Long::sum));
     return now;
+  }
+
+  private static boolean isAtWork() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().equals(DAEMON));
   }
 
   /** Why blocks were not read by vRead, or not to their end, since `before`. */
