@@ -557,7 +557,7 @@ static void modes(void **state)
 	tokens_put(t);
 }
 
-/* The grant of an OPEN holds while the key that signed its token is there, whatever else changes. */
+/* The grant of an OPEN holds while the key that signed its token is there. */
 static void a_grant_holds_while_its_key_does(void **state)
 {
 	struct token_keys keys = keys_of(VREAD_KEY_HMAC_SHA1, KEY_ID), none = {0}, swapped;

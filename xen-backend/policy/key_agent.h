@@ -41,8 +41,8 @@ struct key_facts {
  * is no agent. */
 int key_agent_keys(uint32_t slot, const void *raw, size_t length, struct key_facts *ret);
 /* Judges a token of up to VREAD_MAX_TOKEN bytes by the keys of the slot, at the present time.  The
- * block may be opened only with TOKEN_VALID.  Then *ret_number is the number, not 0, of the key that
- * signed the token. */
+ * block may be opened only with TOKEN_VALID.  Then *ret_number is the number of the key that signed
+ * the token, not 0. */
 enum token_verdict key_agent_judge(uint32_t slot, const char *pool_id, int64_t block_id,
 				   const void *token, size_t length, uint64_t *ret_number);
 

@@ -64,9 +64,9 @@ struct key_agent_answer {
 	int32_t result; /* of JUDGE enum token_verdict; else 0 or negative errno */
 	uint32_t count; /* of KEYS: how many there are, up to VREAD_MAX_KEYS; else 0 */
 	int64_t newest; /* of KEYS: when the last of them expires, ms since 1970; none: 0 */
-	/* Numbers of keys; the rest 0. Of KEYS: of each key. Of JUDGE with TOKEN_VALID: number[0], of
-	 * the key that signed the token. A key that the slot had before keeps its number. Any other
-	 * key gets a new one, also if it has an id that was there before. */
+	/* Numbers of keys; the rest 0. Of KEYS: of each key. Of JUDGE with TOKEN_VALID:
+	 * number[0] is that of the key that signed the token. A key that the slot had before
+	 * keeps its number. Any other key gets a new one, also if its id was there before. */
 	uint64_t number[VREAD_MAX_KEYS];
 };
 

@@ -122,8 +122,8 @@ int block_take_keys(struct block_store *s, const struct policy *p, const struct 
  */
 bool block_hold(struct block_handle *h, const struct policy *p);
 /*
- * True if the datanode's tokens would judge the OPEN of h now as they did then (tokens_hold()). False:
- * a new OPEN is judged anew.
+ * True if the datanode's tokens still grant what they granted to the OPEN of h (tokens_hold()).
+ * False: the block must be opened again, and is judged anew.
  */
 bool block_is_granted(struct block_handle *h);
 void block_release(struct block_handle *h);

@@ -23,8 +23,8 @@
 
 /*
  * Finds the replica of that name among the datanodes that p allows. Returns 0, a reference in *ret
- * and how the request was judged, or negative errno: of the errors met, the one that says most about
- * the block.
+ * and how the request was judged, or negative errno: of the errors met, the one that says most
+ * about the block.
  * Ends after 10 s.
  */
 int search_block(struct block_store *store, const struct policy *p, const struct block_name *name,
