@@ -2,7 +2,7 @@
 """A cluster with Kerberos that encrypts all that it sends (SASL with quality `privacy`).
 
 Each test is of a client who shows the NameNode something else: a ticket of the user's cache, one
-got by a keytab, or a delegation token, as a task of a job has it.  The client competes: for a duel
+got by a keytab, or a delegation token, as a task of a job has it.  The client competes: for a probe
 the plug-in asks the NameNode and reads from the datanode by itself, in a thread of its own.
 """
 
@@ -73,9 +73,9 @@ def test_privacy(bed, credential, record_property):
 
 
 @pytest.mark.slow
-def test_duels(bed, kdc, credential, tmp_path):
+def test_probes(bed, kdc, credential, tmp_path):
     """The plug-in must be able to read as the stock client, with any credential, and must use no
-    other.  A duel may end between two scenarios, so the plug-in's own file tells of it."""
+    other.  A probe may end between two scenarios, so the plug-in's own file tells of it."""
     name, arguments = credential
     audit = AuditLog(bed.hdfs)
     statistics = tmp_path / "statistics.json"
@@ -92,7 +92,7 @@ def test_duels(bed, kdc, credential, tmp_path):
             assert not found.get("failed"), client.log_tail()
             return found.get("measured")
 
-        eventually(measured, what="a duel")
+        eventually(measured, what="a probe")
     assert {access.user for access in audit.locations(FILE["uri"])} == {OPENERS[name]}
 
 

@@ -34,7 +34,7 @@ def pread(client):
 def test_both_ways_are_measured(competing):
     """The plug-in must be able to compare vRead with the stock client's own way.  While it
     compares, the application must read the right bytes."""
-    eventually(lambda: pread(competing).get("compete.measured", 0) > 0, what="a duel")
+    eventually(lambda: pread(competing).get("compete.measured", 0) > 0, what="a probe")
 
 
 @ONE_COLUMN

@@ -19,6 +19,7 @@ from tests.support.clock import Clock
 from tests.support.hadoop_bed import BLAME, ONE_COLUMN, SOON, by_tcp, known, served
 from tests.support.hadoop_client import JAR, ClientError, another_user
 from tests.support.waiting import eventually
+from tools.hdfs.plug_in import BUILDER_ALONE
 
 pytestmark = pytest.mark.hadoop
 
@@ -181,7 +182,8 @@ def test_library_that_is_none(bed, tmp_path):
 
 @ONE_COLUMN
 def test_no_plugin_on_the_class_path(bed, tmp_path):
-    with bed.another_client(tmp_path, jar=tmp_path / "none.jar") as client:
+    properties = bed.properties() | BUILDER_ALONE
+    with bed.another_client(tmp_path, properties, jar=tmp_path / "none.jar") as client:
         answer = client.do("read")
         assert answer["bytes"] == answer["stock_bytes"] > 0
         assert answer["stats"] == {}

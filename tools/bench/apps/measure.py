@@ -13,7 +13,7 @@ from tools.bench.apps.application import WAYS
 
 GOT = "bytes"
 # Each reads two average reads by both ways, or six if the way in use loses (io.vread.compete).
-DUELS = "duels"
+PROBES = "probes"
 
 
 @dataclass
@@ -113,7 +113,7 @@ def _told(programs, way):
             told.update(counted["fallback"]["reasons"])
             failed = counted["vread"]["reasons"].items()
             told.update({f"failed: {reason}": n for reason, n in failed})
-            told[DUELS] += sum(counted["compete"].values())
+            told[PROBES] += sum(counted["compete"].values())
     return told
 
 

@@ -30,7 +30,8 @@ public final class InterruptedCalls {
     Backend backend = NativeBackend.INSTANCE;
     long connection = backend.connect(arguments[1], 8 << 20, NEVER_MS, 1);
     BlockKey block =
-        new BlockKey(arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
+        new BlockKey(
+            "nn", arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
     LongSupplier open =
         () -> backend.open(connection, block, 0, null, null, Protection.AUTHENTICATION);
     long file = open.getAsLong();

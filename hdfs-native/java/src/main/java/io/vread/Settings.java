@@ -114,7 +114,9 @@ public final class Settings {
     return readaheadBytes == 0 ? 1 : readaheadBytes;
   }
 
-  /** Both ways of reading are measured now and then, and the faster one is used (hdfs.Contest). */
+  /**
+   * Both ways of reading are measured now and then, and the faster one is used (hdfs.PathSelector).
+   */
   public boolean compete() {
     return compete;
   }

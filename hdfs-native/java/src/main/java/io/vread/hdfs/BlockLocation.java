@@ -12,8 +12,8 @@ import org.apache.hadoop.hdfs.protocol.DatanodeInfo.AdminStates;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 
 /**
- * Where one block is, as its NameNode said: the answer itself, and what vRead needs of it. Immutable
- * but for what is computed at the first question.
+ * Where one block is, as its NameNode said: the answer itself, and what vRead needs of it.
+ * Immutable but for what is computed at the first question.
  */
 final class BlockLocation {
   // How late a storage is tried: 0, 1 (ARCHIVE), 2 (PROVIDED), and more if its datanode leaves.
@@ -96,9 +96,9 @@ final class BlockLocation {
   }
 
   /**
-   * The NameNode names near datanodes first and stale ones last. Its order is kept, but for storages
-   * of a slow type, which come later, and those of datanodes that are to leave the cluster, which
-   * come last.
+   * The NameNode names near datanodes first and stale ones last. Its order is kept, but for
+   * storages of a slow type, which come later, and those of datanodes that are to leave the
+   * cluster, which come last.
    */
   static byte[][] inOrder(LocatedBlock block) {
     String[] ids = block.getStorageIDs();

@@ -5,8 +5,8 @@ import io.vread.Protection;
 import java.io.IOException;
 
 /**
- * One reader's read of one block: which block, by which file system, with which token, and where its
- * NameNode says that replicas are. It is captured in build() and never changes.
+ * One reader's read of one block: which block, by which file system, with which token, and where
+ * its NameNode says that replicas are. It is captured in build() and never changes.
  */
 final class BlockRead {
   private static final byte[][] NONE = new byte[0][];
@@ -21,8 +21,8 @@ final class BlockRead {
   private final Protection protection;
 
   /**
-   * location: null if it is not known. stock: opens the stock client's own reader of the block; null
-   * if there is none. protection: what the client's own configuration wants for bytes of other
+   * location: null if it is not known. stock: opens the stock client's own reader of the block;
+   * null if there is none. protection: what the client's own configuration wants for bytes of other
    * hosts.
    */
   BlockRead(

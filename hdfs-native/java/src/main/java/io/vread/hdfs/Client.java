@@ -39,8 +39,8 @@ final class Client {
   private final Backend backend;
   private final ReplicaCache cache;
   private final HoldOff holdOff;
-  private final Running running;
-  private final Contests contests;
+  private final InFlightReads inFlight;
+  private final PathSelectors selectors;
   private final Statistics statistics;
   private final ScheduledExecutorService daemon;
   private final PoolShare share;
@@ -67,8 +67,8 @@ final class Client {
     this.daemon = daemon;
     share = new PoolShare(settings.poolBytes(), clock, idleMs);
     cache = new ReplicaCache(clock, CACHED_REPLICAS, idleMs);
-    running = new Running(clock);
-    contests = new Contests(clock);
+    inFlight = new InFlightReads(clock);
+    selectors = new PathSelectors(clock);
     holdOff = new HoldOff(clock, Settings.BACKOFF_MS, Settings.MAX_BACKOFF_MS);
     Link link = new Link();
     endpoint =
@@ -115,7 +115,7 @@ final class Client {
       boolean done = false;
       try {
         cache.dropIdle();
-        Held.releaseLost();
+        ReplicaReference.releaseLost();
         done = share.idle() && sleep();
       } catch (Throwable e) { // there must be a next time
         LOG.debug("vread: {}: tidying up failed", settings.endpoint(), e);
@@ -142,8 +142,8 @@ final class Client {
 
   /**
    * Readers that are open and idle must not keep the connection, and with it its share of the pool:
-   * they open their block again with their next step. True: the client has nothing any more, and the
-   * next reader wakes it.
+   * they open their block again with their next step. True: the client has nothing any more, and
+   * the next reader wakes it.
    */
   private synchronized boolean sleep() {
     long before = lastUse;
@@ -152,7 +152,7 @@ final class Client {
     }
     Connection connection = endpoint.retainCurrent();
     if (connection != null) {
-      Held.letGoOf(connection);
+      ReplicaReference.letGoOf(connection);
       connection.release();
     }
     cache.dropUnused();
@@ -190,20 +190,22 @@ final class Client {
     }
   }
 
-  Contests contests() {
-    return contests;
+  PathSelectors selectors() {
+    return selectors;
   }
 
-  Race race(Contest contest, Duel duel, BlockRead read) {
-    return new Race(contest, duel, this, read, clock);
+  SlowReadDetector detector(PathSelector selector, PathProbe probe, BlockRead read) {
+    return new SlowReadDetector(selector, probe, this, read, clock);
   }
 
   /** The calls to the backend that are running. */
-  Running running() {
-    return running;
+  InFlightReads inFlight() {
+    return inFlight;
   }
 
-  /** Opens a replica of at least the visible length, which the caller releases. Else says why not. */
+  /**
+   * Opens a replica of at least the visible length, which the caller releases. Else says why not.
+   */
   Opened open(BlockRead read) {
     String refusal = holdOff.reason(read.block());
     if (refusal != null) {
@@ -229,7 +231,7 @@ final class Client {
   /** As {@link #open}, but the backend is asked in any case. */
   Opened openAnew(BlockRead read) {
     use();
-    Running.Call call = running.begin(read.block());
+    InFlightReads.Call call = inFlight.begin(read.block());
     try {
       Endpoint.Lease lease = endpoint.acquire();
       if (lease.connection == null) {

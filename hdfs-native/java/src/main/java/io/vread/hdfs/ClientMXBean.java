@@ -28,10 +28,10 @@ public interface ClientMXBean {
   /** The fallback blocks by reason. */
   Map<String, Long> getFallbackReasons();
 
-  /** Duels between vRead and the stock client that told which way is faster. */
+  /** Probes between vRead and the stock client that told which way is faster. */
   long getCompeteMeasured();
 
-  /** Duels without a result. */
+  /** Probes without a result. */
   long getCompeteFailed();
 
   /** Bytes that applications of this JVM have read from HDFS in any way, as Hadoop counts them. */

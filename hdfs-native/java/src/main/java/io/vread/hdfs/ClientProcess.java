@@ -22,16 +22,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What exists once per process, or per class loader with the jar: the daemon thread, the statistics,
- * and the two places that show them, a JMX bean and a file.
+ * What exists once per process, or per class loader with the jar: the daemon thread, the
+ * statistics, and the two places that show them, a JMX bean and a file.
  *
  * <p>The file is also written while the JVM runs, because a JVM inside another program (libhdfs)
  * does not end in order.
  *
  * <p>While nothing is read there is no thread. A class loader that an application has made for the
- * jar, as Flink and Spark do for the jars of a job, must go when the application drops it. So in such
- * a loader bean and shutdown hook go, too, soon after the last read, and come back with the next.
- * In Hadoop's own class loader they stay.
+ * jar, as Flink and Spark do for the jars of a job, must go when the application drops it. So in
+ * such a loader bean and shutdown hook go, too, soon after the last read, and come back with the
+ * next. In Hadoop's own class loader they stay.
  */
 final class ClientProcess implements ClientMXBean {
   private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
@@ -111,8 +111,8 @@ final class ClientProcess implements ClientMXBean {
   }
 
   /**
-   * The bean waits for the first tick. To start JMX costs a new JVM 50 ms of a processor, and nobody
-   * looks at a process that ends within a second.
+   * The bean waits for the first tick. To start JMX costs a new JVM 50 ms of a processor, and
+   * nobody looks at a process that ends within a second.
    */
   private synchronized void wake(Settings settings) {
     if (namesFile(settings)) {

@@ -17,8 +17,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only the daemon thread connects. A reader waits for the very first attempt only, together with
  * all other readers and at most the timeout. After a failure readers are refused at once; the
- * daemon thread tries again after a pause, which doubles while attempts fail, until nobody reads. An attempt succeeds
- * only if the backend has answered: a device can be opened while nobody serves it.
+ * daemon thread tries again after a pause, which doubles while attempts fail, until nobody reads.
+ * An attempt succeeds only if the backend has answered: a device can be opened while nobody serves
+ * it.
  */
 final class Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
@@ -98,8 +99,8 @@ final class Endpoint {
   }
 
   /**
-   * Gives the connection back unless somebody uses it, and tries for no other, until the next reader
-   * asks. False: it is in use.
+   * Gives the connection back unless somebody uses it, and tries for no other, until the next
+   * reader asks. False: it is in use.
    */
   boolean rest() {
     Connection unused;

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * user is, or what the default configuration says.
  *
  * <p>There is one for each {@link VreadFileSystem}, whose DFSClient shows every answer of its
- * NameNode. A stock file system has one, too, but {@link #locate} must ask its NameNode where blocks
- * are. It does so in another thread, and readers go by TCP meanwhile.
+ * NameNode. A stock file system has one, too, but {@link #locate} must ask its NameNode where
+ * blocks are. It does so in another thread, and readers go by TCP meanwhile.
  *
  * <p>A stock client asks its NameNode for the server's defaults when it first connects to a
  * datanode, keeps them for an hour, and needs them for each later connection. While vRead reads,
@@ -74,8 +74,8 @@ final class FileSystemContext {
   }
 
   /**
-   * cluster: the NameNode's address, or a name for it. finder: of the client of a stock file system,
-   * called in a thread that may wait; null: the client is an {@link ObservingClient}.
+   * cluster: the NameNode's address, or a name for it. finder: of the client of a stock file
+   * system, called in a thread that may wait; null: the client is an {@link ObservingClient}.
    */
   FileSystemContext(
       String cluster,
@@ -223,15 +223,15 @@ final class FileSystemContext {
   }
 
   /**
-   * Whether bytes of other hosts must come encrypted: the NameNode's dfs.encrypt.data.transfer. What
-   * is not known is required.
+   * Whether bytes of other hosts must come encrypted: the NameNode's dfs.encrypt.data.transfer.
+   * What is not known is required.
    */
   boolean encryptionRequired() {
     Boolean known = encrypts;
     return known == null || known;
   }
 
-  // ---- reading as the stock client ---------------------------------------------------------------
+  // ---- reading as the stock client --------------------------------------------------------------
 
   /**
    * What opens the stock client's own reader of a block; it asks nobody. Null: there is none. conf:

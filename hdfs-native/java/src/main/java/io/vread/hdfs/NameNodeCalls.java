@@ -38,7 +38,8 @@ final class NameNodeCalls {
   private static final class Holder {
     static final NameNodeCalls OF_PROCESS =
         new NameNodeCalls(
-            BackgroundThread.pool("vread-namenode", THREADS, WAITING), ClientProcess.get().daemon());
+            BackgroundThread.pool("vread-namenode", THREADS, WAITING),
+            ClientProcess.get().daemon());
   }
 
   static NameNodeCalls ofProcess() {

@@ -52,7 +52,7 @@ final class Statistics {
     count(fallbackReasons, reason);
   }
 
-  /** A duel between vRead and the stock client has ended ({@link Duel}). */
+  /** A probe between vRead and the stock client has ended ({@link PathProbe}). */
   void compared(boolean withResult) {
     (withResult ? measured : notMeasured).increment();
   }
@@ -100,12 +100,12 @@ final class Statistics {
     return sums(fallbackReasons);
   }
 
-  /** Duels that have told which way is faster. */
+  /** Probes that have told which way is faster. */
   long measured() {
     return measured.sum();
   }
 
-  /** Duels without a result. */
+  /** Probes without a result. */
   long notMeasured() {
     return notMeasured.sum();
   }

@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
  * {@code fs.hdfs.impl}.
  *
  * <p>A builder is told the name of the client that reads. This name is unique, and Hadoop keeps all
- * file systems of the process in one map. So the client, with its NameNode and its user, is found by
- * its name and not guessed from a configuration.
+ * file systems of the process in one map. So the client, with its NameNode and its user, is found
+ * by its name and not guessed from a configuration.
  */
 final class StockFileSystems {
   private static final Logger LOG = LoggerFactory.getLogger(StockFileSystems.class);

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@link VreadFileSystem} for programs that use FileContext, as YARN does. Hadoop makes it if {@code
- * fs.AbstractFileSystem.hdfs.impl} names this class.
+ * {@link VreadFileSystem} for programs that use FileContext, as YARN does. Hadoop makes it if
+ * {@code fs.AbstractFileSystem.hdfs.impl} names this class.
  *
  * <p>Every call goes to a stock {@link Hdfs}, whose DFSClient is replaced by an {@link
  * ObservingClient}. If Java or Hadoop does not permit the replacement, the stock client stays.

@@ -21,9 +21,9 @@ import org.slf4j.LoggerFactory;
  * measured to be slower. The block is put on hold ({@link HoldOff}), so that the next build()
  * returns null.
  *
- * <p>If there is no such reader, because no location of the block is known, or if it fails, too, the
- * stock client must make a new reader for the same datanode. The stock client (DFSInputStream) uses
- * readers in two ways, and does not tell the builder which:
+ * <p>If there is no such reader, because no location of the block is known, or if it fails, too,
+ * the stock client must make a new reader for the same datanode. The stock client (DFSInputStream)
+ * uses readers in two ways, and does not tell the builder which:
  *
  * <ul>
  *   <li>stateful reads, readBuffer(): after the first IOException other than a ChecksumException,
@@ -59,15 +59,15 @@ import org.slf4j.LoggerFactory;
  * read is one of a sequence: the reader takes the replica's cursor, behind which libvread reads
  * ahead. Small reads are served from a buffer of the reader's own, so that reading byte by byte
  * does not make a native call for each byte. What is in the buffer needs neither the replica nor
- * the clock, and is served after a lost race, too.
+ * the clock, and is also served after vRead was found slow.
  *
  * <p><b>Another connection.</b> The client may connect anew, with another share of the pool. Then
  * the reader moves over with its next step, in the middle of a block, too. A reader that is open
- * and idle may lose its replica ({@link Held#letGoOf}), and opens it again.
+ * and idle may lose its replica ({@link ReplicaReference#letGoOf}), and opens it again.
  *
  * <p><b>Threads.</b> A lock covers every read. close() does not wait for a running read: the last
- * of the two releases the replica. If a reader is collected without close(), {@link Held} releases
- * the replica.
+ * of the two releases the replica. If a reader is collected without close(), {@link
+ * ReplicaReference} releases the replica.
  */
 final class VreadReplicaAccessor extends ReplicaAccessor {
   private static final Logger LOG = LoggerFactory.getLogger(VreadReplicaAccessor.class);
@@ -88,7 +88,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private final BlockRead read;
   private final BlockKey block;
   private final long visibleLength;
-  private final Held held;
+  private final ReplicaReference held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
   private volatile Distance distance;
@@ -96,8 +96,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private StockReader stock; // not null: the block is no longer read by vRead
   private byte[] stockPiece;
 
-  private final Race race; // null: vRead and stock reads do not compete
-  private boolean lost; // the race: the rest of the block is not read by vRead
+  private final SlowReadDetector detector; // null: vRead and stock reads do not compete
+  private boolean lost; // the rest of the block is not read through vRead
   private boolean noCursor;
   private Replica stayed; // it could not be opened on the client's newer connection
 
@@ -107,15 +107,17 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   private int nextFill = FIRST_BUFFER;
   private long received; // bytes, from the backend
 
-  /** Takes over a reference to replica. race: null: vRead reads the whole block however slow. */
-  VreadReplicaAccessor(Client client, BlockRead read, Replica replica, Race race) {
+  /**
+   * Takes over a reference to replica. detector: null: vRead reads the whole block however slow.
+   */
+  VreadReplicaAccessor(Client client, BlockRead read, Replica replica, SlowReadDetector detector) {
     this.client = client;
     this.read = read;
     this.block = read.block();
     this.visibleLength = read.visibleLength();
     this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
-    this.held = new Held(this, replica);
-    this.race = race;
+    this.held = new ReplicaReference(this, replica);
+    this.detector = detector;
   }
 
   @Override
@@ -226,9 +228,9 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
         int done =
             lost || isBuffered(position, count)
                 ? takeBuffered(position, count, target)
-                : readAndRace(position, count, target);
+                : readAndWatch(position, count, target);
         if (done == 0) {
-          done = SLOWER; // what was left in the buffer when the race was lost is read
+          done = SLOWER; // what was left in the buffer when vRead was found slow is read
         }
         if (done > 0) {
           client.read(done);
@@ -244,15 +246,17 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
   }
 
-  /** Only sequential readers race: of a positional read little is left when it is known slow. */
-  private int readAndRace(long position, int count, Target target) {
-    if (race == null || !held.hasCursor()) {
+  /**
+   * Only sequential reads are watched: of a positional read little is left when it is known slow.
+   */
+  private int readAndWatch(long position, int count, Target target) {
+    if (detector == null || !held.hasCursor()) {
       return readSome(position, count, target);
     }
-    long since = race.now(), before = received;
+    long since = detector.now(), before = received;
     int done = readSome(position, count, target);
     int waitedFor = (int) (received - before);
-    lost = done > 0 && race.isLost(since, waitedFor, visibleLength - position - done);
+    lost = done > 0 && detector.isLost(since, waitedFor, visibleLength - position - done);
     return done;
   }
 
@@ -299,7 +303,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (Thread.currentThread().isInterrupted()) {
       return Errno.EINTR;
     }
-    Running.Call call = client.running().begin(block);
+    InFlightReads.Call call = client.inFlight().begin(block);
     try {
       int errno = moveOver();
       return errno != 0 ? errno : ask(position, count, target);
@@ -417,7 +421,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return result == 0 ? Errno.EIO : result;
   }
 
-  // ---- after a failure, or when vRead is slower ---------------------------------------------------
+  // ---- after a failure, or when vRead is slower -------------------------------------------------
 
   private boolean goOnByStock() {
     if (!read.canOpenStock()) {

@@ -128,22 +128,23 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     FileSystemContext context = FileSystemContext.of(configuration, clientName);
     String socket = settings.shortCircuitSocket();
     boolean shortCircuit = allowShortCircuit && isThere(socket);
-    return build(settings, context, Client.of(settings, library), shortCircuit, Duel.OF_PROCESS);
+    Client client = Client.of(settings, library);
+    return build(settings, context, client, shortCircuit, PathProbe.OF_PROCESS);
   }
 
   /**
-   * Returns a reader, or null after counting the reason. shortCircuit: the stock client reads blocks
-   * of this machine by short-circuit. Tests pass objects of their own.
+   * Returns a reader, or null after counting the reason. shortCircuit: the stock client reads
+   * blocks of this machine by short-circuit. Tests pass objects of their own.
    */
   ReplicaAccessor build(
       Settings settings,
       FileSystemContext context,
       Client client,
       boolean shortCircuit,
-      Duel duel) {
+      PathProbe probe) {
     Statistics statistics = client.statistics();
     BlockKey block = new BlockKey(context.cluster(), pool, blockId, generationStamp);
-    if (settings.hedgeMs() >= 0 && client.running().isLate(block, settings.hedgeMs())) {
+    if (settings.hedgeMs() >= 0 && client.inFlight().isLate(block, settings.hedgeMs())) {
       return refuse(statistics, block, "hedge");
     }
     context.keepServerDefaults();
@@ -163,8 +164,8 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
     }
     boolean isOwn = shortCircuit && read.isOnThisMachine();
     String stockWay = isOwn ? "short-circuit" : "slower";
-    Contest contest = settings.compete() ? contest(client, block, isOwn) : null;
-    if (contest == null ? isOwn : stockWins(contest, client, read, duel)) {
+    PathSelector selector = settings.compete() ? selector(client, block, isOwn) : null;
+    if (selector == null ? isOwn : stockWins(selector, client, read, probe)) {
       return refuse(statistics, block, stockWay);
     }
     Client.Opened opened = client.open(read);
@@ -172,9 +173,9 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse(statistics, block, opened.refusal);
     }
     boolean remote = opened.replica.remote();
-    if (settings.compete() && contest == null) {
-      contest = client.contests().of(block, remote, read.storages());
-      if (stockWins(contest, client, read, duel)) {
+    if (settings.compete() && selector == null) {
+      selector = client.selectors().of(block, remote, read.storages());
+      if (stockWins(selector, client, read, probe)) {
         opened.replica.release();
         return refuse(statistics, block, stockWay);
       }
@@ -184,20 +185,21 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse(statistics, block, stockWay);
     }
     statistics.opened();
-    Race race = contest == null ? null : client.race(contest, duel, read);
-    return new VreadReplicaAccessor(client, read, opened.replica, race);
+    SlowReadDetector detector = selector == null ? null : client.detector(selector, probe, read);
+    return new VreadReplicaAccessor(client, read, opened.replica, detector);
   }
 
-  private static Contest contest(Client client, BlockKey block, boolean isOwn) {
-    return isOwn ? client.contests().ofOwn(block) : client.contests().known(block);
+  private static PathSelector selector(Client client, BlockKey block, boolean isOwn) {
+    return isOwn ? client.selectors().ofOwn(block) : client.selectors().known(block);
   }
 
-  /** True if the stock client reads the block. Begins a duel if one is due. */
-  private static boolean stockWins(Contest contest, Client client, BlockRead read, Duel duel) {
-    if (contest.nextBlock()) {
-      duel.begin(contest, client, read, !client.isOpen(read));
+  /** True if the stock client reads the block. Begins a probe if one is due. */
+  private static boolean stockWins(
+      PathSelector selector, Client client, BlockRead read, PathProbe probe) {
+    if (selector.nextBlock()) {
+      probe.begin(selector, client, read, !client.isOpen(read));
     }
-    return contest.way() == Contest.Way.STOCK;
+    return selector.way() == PathSelector.Way.STOCK;
   }
 
   /** True if a datanode of this machine may give its files to this process. */
@@ -213,7 +215,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   private static void tellOnce(FileSystemContext context) {
     if (!context.observed() && TOLD.compareAndSet(false, true)) {
       LOG.warn(
-          "vread: it is not known where blocks are, so they are read by TCP; set fs.hdfs.impl to {}",
+          "vread: it is not known where blocks are: they are read over TCP; set fs.hdfs.impl to {}",
           VreadFileSystem.class.getName());
     }
   }

@@ -38,7 +38,12 @@ public class HedgedReadTest {
   private final Statistics statistics = new Statistics();
   private final Client client =
       new Client(
-          settings(new Configuration(false)), backend, new FakeDaemon(clock), clock, 30_000, statistics);
+          settings(new Configuration(false)),
+          backend,
+          new FakeDaemon(clock),
+          clock,
+          30_000,
+          statistics);
   private final FileSystemContext context = Reads.context(clock);
   private final Configuration hedged = new Configuration(false);
 

@@ -45,7 +45,7 @@ final class StartProgram {
         new FileSystemContext("nn", null, null, Clock.SYSTEM, NameNodeCalls.ofProcess());
     LocatedBlocks answer = Reads.answer(Reads.located(BLOCK, Reads.ELSEWHERE, "DS-1"));
     context.learn("/file", answer);
-    ReplicaAccessor reader = builder.build(settings, context, client, false, Duel.OF_PROCESS);
+    ReplicaAccessor reader = builder.build(settings, context, client, false, PathProbe.OF_PROCESS);
     say("locations: " + answer.locatedBlockCount()); // they are known as long as somebody has them
     byte[] read = new byte[LENGTH];
     say("bytes: " + reader.read(0, read, 0, LENGTH));

@@ -25,8 +25,8 @@ import org.apache.hadoop.hdfs.ReplicaAccessor;
 import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.junit.Test;
 
-/** What a {@link Duel} measures, and what the builder does with the winner. */
-public class DuelTest {
+/** What a {@link PathProbe} measures, and what the builder does with the winner. */
+public class PathProbeTest {
   private static final int LENGTH = 1_000_000;
   private static final BlockKey BLOCK = new BlockKey("nn", "BP-1", 1, 1001);
 
@@ -36,7 +36,7 @@ public class DuelTest {
   private final Configuration conf = new Configuration(false);
   private final Client client =
       new Client(Settings.of(conf), backend, new FakeDaemon(clock), clock, 30_000, statistics);
-  private final Contest contest = new Contest("BP-1", clock, Contest.Way.VREAD);
+  private final PathSelector selector = new PathSelector("BP-1", clock, PathSelector.Way.VREAD);
 
   private long nanos = 1;
   private long vreadNanos = 1000;
@@ -50,9 +50,9 @@ public class DuelTest {
   private boolean opens;
   private final FileSystemContext context = Reads.context(clock);
   private Executor executor = Runnable::run;
-  private final Duel duel = new Duel(task -> executor.execute(task), () -> nanos);
+  private final PathProbe probe = new PathProbe(task -> executor.execute(task), () -> nanos);
 
-  public DuelTest() {
+  public PathProbeTest() {
     backend.blocks.put(BLOCK, new FakeBackend.Block(LENGTH));
     backend.duringRead = () -> nanos += vreadNanos;
   }
@@ -107,31 +107,31 @@ public class DuelTest {
         Protection.AUTHENTICATION);
   }
 
-  private void duel(boolean isOwn) {
+  private void probe(boolean isOwn) {
     int blocks = 0;
     do {
       clock.pass(60_000);
       assertTrue(blocks++ < 10_000);
-    } while (!contest.nextBlock());
-    duel.begin(contest, client, read(isOwn), opens);
+    } while (!selector.nextBlock());
+    probe.begin(selector, client, read(isOwn), opens);
     assertEquals("every reader is closed", 0, openStock);
   }
 
-  private Contest.Way winner() {
+  private PathSelector.Way winner() {
     for (int i = 0; i < 4; i++) {
-      duel(false);
+      probe(false);
     }
-    return contest.way();
+    return selector.way();
   }
 
   @Test
   public void theFasterWayWins() {
     stockNanos = 3000;
-    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
     vreadNanos = 9000;
-    assertEquals(Contest.Way.STOCK, winner());
+    assertEquals(PathSelector.Way.STOCK, winner());
     vreadNanos = 1000;
-    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
     assertEquals("nothing an application sees", 0, statistics.bytes() + statistics.failures());
   }
 
@@ -140,25 +140,25 @@ public class DuelTest {
   public void oneReadThatWaitsDecidesNothing() {
     for (int i = 0; i < 10; i++) {
       waitIn(1 + i % 2);
-      duel(false);
-      assertEquals("pairs", Duel.PAIRS, backend.preads);
-      assertEquals(Contest.Way.VREAD, contest.way());
+      probe(false);
+      assertEquals("pairs", PathProbe.PAIRS, backend.preads);
+      assertEquals(PathSelector.Way.VREAD, selector.way());
     }
   }
 
   /** vreadd hardly gets a processor. A stock read that waits excuses nothing. */
   @Test
   public void twoReadsThatWaitDecide() {
-    stockTime = () -> stockReads.size() % Duel.PAIRS == 2 ? 50_000 : 1000;
+    stockTime = () -> stockReads.size() % PathProbe.PAIRS == 2 ? 50_000 : 1000;
     for (int i = 0; i < 3; i++) {
-      assertEquals(Contest.Way.VREAD, contest.way());
+      assertEquals(PathSelector.Way.VREAD, selector.way());
       waitIn(1, 4);
-      duel(false);
+      probe(false);
     }
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
   }
 
-  /** Of the next duel, vRead's reads of these numbers wait. */
+  /** Of the next probe, vRead's reads of these numbers wait. */
   private void waitIn(Integer... numbers) {
     backend.preads = 0;
     backend.duringRead =
@@ -167,11 +167,11 @@ public class DuelTest {
 
   @Test
   public void onlyALosingWayIsMeasuredAgain() {
-    duel(false);
-    assertEquals(Duel.FIRST_PAIRS, backend.preads);
+    probe(false);
+    assertEquals(PathProbe.FIRST_PAIRS, backend.preads);
     vreadNanos = 9000;
-    duel(false);
-    assertEquals(Duel.FIRST_PAIRS + Duel.PAIRS, backend.preads);
+    probe(false);
+    assertEquals(PathProbe.FIRST_PAIRS + PathProbe.PAIRS, backend.preads);
     assertEquals(backend.preads, stockReads.size());
   }
 
@@ -181,7 +181,7 @@ public class DuelTest {
     statistics.opened();
     statistics.read(10_000);
     for (int i = 0; i < 20; i++) {
-      duel(false);
+      probe(false);
     }
     for (int i = 0; i < stockReads.size(); i++) {
       assertEquals(stockReads.get(i) + 10_000, (long) stockEnds.get(i));
@@ -189,7 +189,7 @@ public class DuelTest {
     }
     Set<Long> places = new HashSet<>(stockReads);
     assertTrue("places: " + places, places.size() > 10);
-    assertEquals(20 * Duel.FIRST_PAIRS, backend.preads);
+    assertEquals(20 * PathProbe.FIRST_PAIRS, backend.preads);
   }
 
   /** The beginning of a stock read counts only if there is one for each few bytes. */
@@ -199,14 +199,14 @@ public class DuelTest {
     statistics.opened();
     statistics.read(30 << 20);
     stockTime = () -> openedStock ? 100_000 : 1000;
-    duel(false);
-    assertEquals("4 MiB each", Duel.FIRST_PAIRS * 4, backend.preads);
+    probe(false);
+    assertEquals("4 MiB each", PathProbe.FIRST_PAIRS * 4, backend.preads);
     assertEquals(16L << 20, stockEnds.get(0) - stockReads.get(0));
     vreadNanos = 2000;
     for (int i = 0; i < 3; i++) {
-      duel(false);
+      probe(false);
     }
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
   }
 
   /** Small files: each reader opens a block of its own, so that opening counts. */
@@ -216,9 +216,9 @@ public class DuelTest {
     statistics.read(4096);
     stockNanos = 5000;
     backend.duringOpen = () -> nanos += 9000;
-    assertEquals("open already", Contest.Way.VREAD, winner());
+    assertEquals("open already", PathSelector.Way.VREAD, winner());
     opens = true;
-    assertEquals(Contest.Way.STOCK, winner());
+    assertEquals(PathSelector.Way.STOCK, winner());
     opens = false;
     assertEquals(1, backend.openFiles());
   }
@@ -227,19 +227,19 @@ public class DuelTest {
   public void failuresAreNoMeasurements() {
     vreadNanos = 9000;
     stockFailure = new IOException("no datanode");
-    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
     stockFailure = null;
     executor =
         task -> {
-          throw new RejectedExecutionException("another duel is running");
+          throw new RejectedExecutionException("another probe is running");
         };
-    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
     executor = Runnable::run;
     for (int i = 0; i < 4; i++) {
       backend.readErrnos.add(Errno.EIO);
     }
-    assertEquals(Contest.Way.VREAD, winner());
-    assertEquals(Contest.Way.STOCK, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.STOCK, winner());
     assertEquals("no reader failed", 0, statistics.failures());
   }
 
@@ -248,7 +248,7 @@ public class DuelTest {
   public void aBlockUnderConstructionIsNotMeasured() {
     backend.blocks.get(BLOCK).flags = 0;
     vreadNanos = 9000;
-    assertEquals(Contest.Way.VREAD, winner());
+    assertEquals(PathSelector.Way.VREAD, winner());
     assertEquals(0, backend.preads + stockReads.size());
   }
 
@@ -258,9 +258,9 @@ public class DuelTest {
     backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
     vreadNanos = 9000;
     for (int i = 0; i < 4; i++) {
-      duel(true);
+      probe(true);
     }
-    assertEquals(Contest.Way.VREAD, contest.way());
+    assertEquals(PathSelector.Way.VREAD, selector.way());
     assertEquals(0, backend.preads + stockReads.size());
   }
 
@@ -277,7 +277,7 @@ public class DuelTest {
         .setVisibleLength(LENGTH)
         .setAllowShortCircuitReads(true)
         .setConfiguration(of);
-    ReplicaAccessor built = builder.build(Settings.of(of), context, client, true, duel);
+    ReplicaAccessor built = builder.build(Settings.of(of), context, client, true, probe);
     assertEquals(1, answer.locatedBlockCount()); // is known as long as somebody has it
     return built;
   }
@@ -286,9 +286,9 @@ public class DuelTest {
     return build(of, Reads.ELSEWHERE, BLOCK);
   }
 
-  private void lose(Contest of) {
-    Contest.Way way = of.way();
-    boolean vread = way == Contest.Way.VREAD;
+  private void lose(PathSelector of) {
+    PathSelector.Way way = of.way();
+    boolean vread = way == PathSelector.Way.VREAD;
     for (int i = 0; i < 10_000 && of.way() == way; i++) {
       clock.pass(60_000);
       if (of.nextBlock()) {
@@ -301,7 +301,7 @@ public class DuelTest {
   @Test
   public void whatVreadIsSlowerAtIsLeftToTheStockClient() {
     assertNotNull(build(conf));
-    lose(client.contests().known(BLOCK));
+    lose(client.selectors().known(BLOCK));
     int opens = backend.opens;
     assertNull(build(conf));
     assertEquals((Long) 1L, statistics.fallbackReasons().get("slower"));
@@ -309,7 +309,7 @@ public class DuelTest {
     Configuration off = new Configuration(false);
     off.set(Settings.COMPETE, "false");
     assertNotNull("it does not compete", build(off));
-    lose(client.contests().known(BLOCK));
+    lose(client.selectors().known(BLOCK));
     assertNotNull(build(conf));
   }
 
@@ -318,22 +318,23 @@ public class DuelTest {
   public void placesAreToldApart() {
     byte[][] none = {};
     byte[][] one = {{'D'}};
-    Contests contests = client.contests();
-    Contest here = contests.of(BLOCK, false, none);
+    PathSelectors selectors = client.selectors();
+    PathSelector here = selectors.of(BLOCK, false, none);
     BlockKey two = new BlockKey("nn", "BP-1", 2, 1001);
-    assertEquals(here, contests.of(two, false, none));
-    assertEquals(here, contests.known(two));
-    lose(contests.of(two, true, none));
-    assertEquals(Contest.Way.STOCK, contests.known(two).way());
-    assertEquals(Contest.Way.VREAD, here.way());
-    assertEquals(Contest.Way.VREAD, contests.of(two, true, one).way());
-    assertEquals(Contest.Way.VREAD, contests.of(new BlockKey("nn", "BP-2", 2, 1), true, none).way());
+    assertEquals(here, selectors.of(two, false, none));
+    assertEquals(here, selectors.known(two));
+    lose(selectors.of(two, true, none));
+    assertEquals(PathSelector.Way.STOCK, selectors.known(two).way());
+    assertEquals(PathSelector.Way.VREAD, here.way());
+    assertEquals(PathSelector.Way.VREAD, selectors.of(two, true, one).way());
+    PathSelector other = selectors.of(new BlockKey("nn", "BP-2", 2, 1), true, none);
+    assertEquals(PathSelector.Way.VREAD, other.way());
   }
 
   @Test
   public void aBlockOfThisMachineIsReadByVreadOnlyIfThatIsFasterAndNear() {
     assertNull(build(conf, Reads.HERE, BLOCK));
-    lose(client.contests().ofOwn(BLOCK));
+    lose(client.selectors().ofOwn(BLOCK));
     assertNotNull(build(conf, Reads.HERE, BLOCK));
     BlockKey far = new BlockKey("nn", "BP-1", BLOCK.id(), 1002);
     FakeBackend.Block remote = new FakeBackend.Block(LENGTH);
@@ -352,7 +353,7 @@ public class DuelTest {
         .setGenerationStamp(BLOCK.generationStamp())
         .setVisibleLength(LENGTH)
         .setConfiguration(conf);
-    assertNull(builder.build(Settings.of(conf), context, client, false, duel));
+    assertNull(builder.build(Settings.of(conf), context, client, false, probe));
     assertEquals((Long) 1L, statistics.fallbackReasons().get("no-locations"));
     assertEquals(0, backend.opens);
   }

@@ -10,20 +10,20 @@ import java.util.Random;
 import org.junit.Test;
 
 /**
- * {@link Contest} with made-up rates: how much is read the slower way. Each pair of a duel reads as
- * much as a block each way, which is the worst case. Every result is up to twice too short or too
- * long.
+ * {@link PathSelector} with made-up rates: how much is read the slower way. Each pair of a probe
+ * reads as much as a block each way, which is the worst case. Every result is up to twice too short
+ * or too long.
  */
-public class ContestTest {
+public class PathSelectorTest {
   private static final int BLOCKS = 10_000;
 
   private final FakeClock clock = new FakeClock();
   private final Random random = new Random(7);
-  private Contest contest = new Contest("BP-1", clock, Contest.Way.VREAD);
+  private PathSelector selector = new PathSelector("BP-1", clock, PathSelector.Way.VREAD);
 
   private long byVread;
   private long byStock;
-  private int duels;
+  private int probes;
 
   private long noisy(int time) {
     return (long) (time * 1000 * Math.pow(2, random.nextDouble() * 2 - 1));
@@ -33,16 +33,16 @@ public class ContestTest {
   private void read(int blocks, int vreadTime, int stockTime) {
     for (int i = 0; i < blocks; i++) {
       clock.pass(100);
-      if (contest.nextBlock()) {
-        duels++;
+      if (selector.nextBlock()) {
+        probes++;
         long vread = noisy(vreadTime);
         long stock = noisy(stockTime);
-        int pairs = contest.isLost(vread, stock) ? Duel.PAIRS : Duel.FIRST_PAIRS;
+        int pairs = selector.isLost(vread, stock) ? PathProbe.PAIRS : PathProbe.FIRST_PAIRS;
         byVread += pairs;
         byStock += pairs;
-        contest.measured(vread, stock);
+        selector.measured(vread, stock);
       }
-      if (contest.way() == Contest.Way.VREAD) {
+      if (selector.way() == PathSelector.Way.VREAD) {
         byVread++;
       } else {
         byStock++;
@@ -53,21 +53,21 @@ public class ContestTest {
   @Test
   public void aFasterVreadStaysOnAndMeasuringIsCheap() {
     read(BLOCKS, 1, 3);
-    assertEquals(Contest.Way.VREAD, contest.way());
-    assertTrue("it is measured again and again: " + duels, duels >= 8);
+    assertEquals(PathSelector.Way.VREAD, selector.way());
+    assertTrue("it is measured again and again: " + probes, probes >= 8);
     assertTrue(byStock + " by stock", byStock <= BLOCKS * 4 / 1000);
   }
 
   @Test
   public void noShortProgramReadsByStock() {
-    read(Contest.FIRST_BLOCKS - 1, 1, 3);
-    assertEquals(0, duels);
+    read(PathSelector.FIRST_BLOCKS - 1, 1, 3);
+    assertEquals(0, probes);
   }
 
   @Test
   public void aSlowerVreadIsSoonOff() {
     read(BLOCKS, 3, 1);
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
     assertTrue(byVread + " by vRead", byVread <= BLOCKS * 2 / 100);
   }
 
@@ -76,11 +76,11 @@ public class ContestTest {
     read(BLOCKS, 1, 3);
     long before = byVread;
     read(BLOCKS, 3, 1);
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
     assertTrue(byVread - before + " by vRead", byVread - before <= BLOCKS * 12 / 100);
     before = byStock;
     read(BLOCKS, 1, 3);
-    assertEquals(Contest.Way.VREAD, contest.way());
+    assertEquals(PathSelector.Way.VREAD, selector.way());
     assertTrue(byStock - before + " by stock", byStock - before <= BLOCKS * 12 / 100);
   }
 
@@ -89,27 +89,27 @@ public class ContestTest {
   public void aTieChangesNothing() {
     for (int i = 0; i < BLOCKS; i++) {
       clock.pass(100);
-      if (contest.nextBlock()) {
-        contest.measured(1200, 1000);
+      if (selector.nextBlock()) {
+        selector.measured(1200, 1000);
       }
-      assertEquals(Contest.Way.VREAD, contest.way());
+      assertEquals(PathSelector.Way.VREAD, selector.way());
     }
   }
 
-  /** Two lost duels are no reason, and a duel that is not lost begins the count anew. */
+  /** Two lost probes are no reason, and a probe that is not lost begins the count anew. */
   @Test
   public void onlyThreeLossesInARowCount() {
     for (int i = 1; i <= 30; i++) {
       awaitDuel();
-      contest.measured(i % 3 == 0 ? 1000 : 9000, 1000);
-      assertEquals(Contest.Way.VREAD, contest.way());
+      selector.measured(i % 3 == 0 ? 1000 : 9000, 1000);
+      assertEquals(PathSelector.Way.VREAD, selector.way());
     }
     for (int i = 0; i < 3; i++) {
-      assertEquals(Contest.Way.VREAD, contest.way());
+      assertEquals(PathSelector.Way.VREAD, selector.way());
       awaitDuel();
-      contest.measured(9000, 1000);
+      selector.measured(9000, 1000);
     }
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
   }
 
   private void awaitDuel() {
@@ -117,7 +117,7 @@ public class ContestTest {
     do {
       clock.pass(60_000);
       assertTrue(blocks++ < BLOCKS);
-    } while (!contest.nextBlock());
+    } while (!selector.nextBlock());
   }
 
   /** Only measurements count: a way that cannot be measured changes nothing, and costs little. */
@@ -125,67 +125,67 @@ public class ContestTest {
   public void withoutAMeasurementNothingChanges() {
     for (int i = 0; i < BLOCKS; i++) {
       clock.pass(100);
-      if (contest.nextBlock()) {
-        duels++;
-        contest.notMeasured();
+      if (selector.nextBlock()) {
+        probes++;
+        selector.notMeasured();
       }
-      assertEquals(Contest.Way.VREAD, contest.way());
+      assertEquals(PathSelector.Way.VREAD, selector.way());
     }
-    assertTrue("attempts " + duels, duels >= 8 && duels <= 20);
+    assertTrue("attempts " + probes, probes >= 8 && probes <= 20);
   }
 
-  /** Thousands of small reads in a second must not be thousands of duels, nor two at a time. */
+  /** Thousands of small reads in a second must not be thousands of probes, nor two at a time. */
   @Test
   public void oneDuelAtATimeAndAtMostOneInASecond() {
     for (int i = 0; i < BLOCKS; i++) {
-      assertFalse("the first second", contest.nextBlock());
+      assertFalse("the first second", selector.nextBlock());
     }
     clock.pass(1000);
-    assertTrue(contest.nextBlock());
+    assertTrue(selector.nextBlock());
     clock.pass(100_000);
     for (int i = 0; i < BLOCKS; i++) {
-      assertFalse("the duel has not ended", contest.nextBlock());
+      assertFalse("the probe has not ended", selector.nextBlock());
     }
-    contest.measured(9000, 1000);
+    selector.measured(9000, 1000);
     for (int i = 0; i < BLOCKS; i++) {
-      assertFalse("the next second", contest.nextBlock());
+      assertFalse("the next second", selector.nextBlock());
     }
   }
 
-  /** A reader that waits need not wait for 64 blocks, nor for three duels. */
+  /** A reader that waits need not wait for 64 blocks, nor for three probes. */
   @Test
   public void aSuspicionIsCheckedAtOnce() {
-    assertTrue(contest.suspected());
-    assertTrue(contest.urgent());
-    assertFalse("one duel at a time", contest.suspected() || contest.nextBlock());
-    contest.measured(2000, 1000);
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertTrue(selector.suspected());
+    assertTrue(selector.urgent());
+    assertFalse("one probe at a time", selector.suspected() || selector.nextBlock());
+    selector.measured(2000, 1000);
+    assertEquals(PathSelector.Way.STOCK, selector.way());
     clock.pass(100_000);
-    assertFalse("stock reads are in use", contest.suspected());
+    assertFalse("stock reads are in use", selector.suspected());
   }
 
-  /** A slow disk is as slow for the stock client: no duel for each of its readers. */
+  /** A slow disk is as slow for the stock client: no probe for each of its readers. */
   @Test
   public void unfoundedSuspicionsAreCheckedMoreAndMoreRarely() {
     for (int i = 0; i < BLOCKS; i++) {
       clock.pass(100);
-      if (contest.suspected()) {
-        duels++;
-        contest.measured(1000, 1000);
-        assertFalse(contest.urgent());
+      if (selector.suspected()) {
+        probes++;
+        selector.measured(1000, 1000);
+        assertFalse(selector.urgent());
       }
     }
-    assertEquals(Contest.Way.VREAD, contest.way());
-    assertTrue("duels " + duels, duels >= 8 && duels <= 25);
+    assertEquals(PathSelector.Way.VREAD, selector.way());
+    assertTrue("probes " + probes, probes >= 8 && probes <= 25);
   }
 
   @Test
   public void shortCircuitIsInUseUntilVreadIsMeasuredToBeFaster() {
-    contest = new Contest("own", clock, Contest.Way.STOCK);
+    selector = new PathSelector("own", clock, PathSelector.Way.STOCK);
     read(BLOCKS, 3, 1);
-    assertEquals(Contest.Way.STOCK, contest.way());
+    assertEquals(PathSelector.Way.STOCK, selector.way());
     assertTrue(byVread + " by vRead", byVread <= BLOCKS * 4 / 1000);
     read(BLOCKS, 1, 3);
-    assertEquals(Contest.Way.VREAD, contest.way());
+    assertEquals(PathSelector.Way.VREAD, selector.way());
   }
 }

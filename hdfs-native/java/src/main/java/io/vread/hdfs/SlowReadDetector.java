@@ -6,15 +6,16 @@ import io.vread.Clock;
 /**
  * Tells a reader in the middle of a block that the stock client would be faster. {@link
  * VreadReplicaAccessor} reports every sequential read, and leaves the rest of the block to the
- * stock client once the race is lost.
+ * stock client once the detector says so.
  *
  * <p>The time of a read tells only that vRead is slow, not that the stock client is faster: both
- * may wait for the same disk. So a slow reader asks the {@link Contest} for a {@link Duel}. A disk
- * that keeps up with one stream is not slow, or each reader of a disk would pay for a duel.
+ * may wait for the same disk. So a slow reader asks the {@link PathSelector} for a {@link
+ * PathProbe}. A disk that keeps up with one stream is not slow, or each reader of a disk would pay
+ * for a probe.
  *
  * <p>Threads: as the reader.
  */
-final class Race {
+final class SlowReadDetector {
   /** A reader is slow that has waited so long for the backend ... */
   static final int WINDOW_MS = 100;
 
@@ -24,17 +25,18 @@ final class Race {
   /** Fewer bytes are not worth a change in the middle of a block. */
   static final int LEAST_REST = 1 << 20;
 
-  private final Contest contest;
-  private final Duel duel;
+  private final PathSelector selector;
+  private final PathProbe probe;
   private final Client client;
   private final BlockRead read;
   private final Clock clock;
   private long bytes; // of the window
   private long waitedMs;
 
-  Race(Contest contest, Duel duel, Client client, BlockRead read, Clock clock) {
-    this.contest = contest;
-    this.duel = duel;
+  SlowReadDetector(
+      PathSelector selector, PathProbe probe, Client client, BlockRead read, Clock clock) {
+    this.selector = selector;
+    this.probe = probe;
     this.client = client;
     this.read = read;
     this.clock = clock;
@@ -55,10 +57,10 @@ final class Race {
       boolean slow = bytes < waitedMs * SLOW_BYTES_PER_MS;
       bytes = 0;
       waitedMs = 0;
-      if (slow && rest >= LEAST_REST && contest.suspected()) {
-        duel.begin(contest, client, read, false);
+      if (slow && rest >= LEAST_REST && selector.suspected()) {
+        probe.begin(selector, client, read, false);
       }
     }
-    return rest >= LEAST_REST && contest.way() == Contest.Way.STOCK;
+    return rest >= LEAST_REST && selector.way() == PathSelector.Way.STOCK;
   }
 }

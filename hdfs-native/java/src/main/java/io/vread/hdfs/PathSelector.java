@@ -6,25 +6,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides which way the blocks of one place are read: by vRead, or by the stock client. {@link
- * VreadReplicaAccessorBuilder} asks for the way of each block. {@link Duel} measures both ways.
+ * Decides which way the blocks of one place are read: through vRead, or by the stock client. {@link
+ * VreadReplicaAccessorBuilder} asks for the way of each block. {@link PathProbe} measures both
+ * ways.
  *
- * <p>The rule: one way is in use. A duel now and then tells how long each way takes for equally
- * many bytes. If the other way was clearly faster in three duels in a row, it is in use from then
- * on. The first duel comes after 64 blocks. After a duel that the way in use has not lost, twice as
- * many blocks go by before the next one, up to 1024. After a lost duel the next one follows soon.
+ * <p>The rule: one way is in use. A probe now and then tells how long each way takes for equally
+ * many bytes. If the other way was clearly faster in three probes in a row, it is in use from then
+ * on. The first probe comes after 64 blocks. After a probe that the way in use has not lost, twice
+ * as many blocks go by before the next one, up to 1024. After a lost probe the next one follows
+ * soon.
  *
- * <p>A reader that finds vRead slow ({@link Race}) asks for a duel at once. If vRead loses this
- * one, the stock client is in use from then on. So a reader of a slow disk leaves vRead within its
- * first block.
+ * <p>A reader that finds vRead slow ({@link SlowReadDetector}) asks for a probe at once. If vRead
+ * loses this one, the stock client is in use from then on. So a reader of a slow disk leaves vRead
+ * within its first block.
  *
- * <p>So a duel is held for one block in 64 at first, and for one in 1024 later. It reads the bytes
+ * <p>So one block is probed in 64 at first, and one in 1024 later. It reads the bytes
  * of two average blocks by each way at most, or of six if the way in use is about to lose. Blocks
- * go the slower way for at most 1024 blocks and three duels, or for a minute if that is longer. A
+ * go the slower way for at most 1024 blocks and three probes, or for a minute if that is longer. A
  * way that could not be measured is never taken for faster.
  */
-final class Contest {
-  private static final Logger LOG = LoggerFactory.getLogger(Contest.class);
+final class PathSelector {
+  private static final Logger LOG = LoggerFactory.getLogger(PathSelector.class);
 
   static final int FIRST_BLOCKS = 64;
   static final int MOST_BLOCKS = 1024;
@@ -43,20 +45,20 @@ final class Contest {
   private final Clock clock;
   private volatile Way way;
   private int losses;
-  private int interval = FIRST_BLOCKS; // blocks between duels
-  private long pauseMs = FIRST_PAUSE_MS; // the least time between duels
+  private int interval = FIRST_BLOCKS; // blocks between probes
+  private long pauseMs = FIRST_PAUSE_MS; // the least time between probes
   private int blocksToGo = FIRST_BLOCKS;
-  private long lastDuel;
-  private boolean duelling;
-  private boolean urgent; // a reader waits for the result of the duel
-  private boolean held; // there was a duel
+  private long lastProbe;
+  private boolean probing;
+  private boolean urgent; // a reader waits for the result of the probe
+  private boolean probed;
 
   /** place: for the log. first: the way in use until the other is measured to be faster. */
-  Contest(String place, Clock clock, Way first) {
+  PathSelector(String place, Clock clock, Way first) {
     this.place = place;
     this.clock = clock;
     this.way = first;
-    this.lastDuel = clock.now();
+    this.lastProbe = clock.now();
   }
 
   Way way() {
@@ -64,33 +66,34 @@ final class Contest {
   }
 
   /**
-   * A block of this place is about to be read. True: the caller must begin a duel, which ends with
+   * A block of this place is about to be read. True: the caller must begin a probe, which ends with
    * {@link #measured} or {@link #notMeasured}.
    */
   synchronized boolean nextBlock() {
     if (blocksToGo > 0) {
       blocksToGo--;
     }
-    if (duelling || blocksToGo > 0 || clock.now() - lastDuel < pauseMs) {
+    if (probing || blocksToGo > 0 || clock.now() - lastProbe < pauseMs) {
       return false;
     }
-    duelling = true;
+    probing = true;
     return true;
   }
 
-  /** True: the duel that is held should be a short one. */
+  /** True: the probe that runs should be a short one. */
   synchronized boolean urgent() {
     return urgent;
   }
 
   /**
-   * A reader has found vRead slow. True: the caller must begin a duel, as after {@link #nextBlock}.
+   * A reader has found vRead slow. True: the caller must begin a probe, as after {@link
+   * #nextBlock}.
    */
   synchronized boolean suspected() {
-    if (way == Way.STOCK || duelling || held && clock.now() - lastDuel < pauseMs) {
+    if (way == Way.STOCK || probing || probed && clock.now() - lastProbe < pauseMs) {
       return false;
     }
-    duelling = true;
+    probing = true;
     urgent = true;
     return true;
   }
@@ -102,9 +105,9 @@ final class Contest {
     return used > other * CLEARLY;
   }
 
-  /** A duel has ended. The times are as for {@link #isLost}. */
+  /** A probe has ended. The times are as for {@link #isLost}. */
   synchronized void measured(long vreadTime, long stockTime) {
-    held = true;
+    probed = true;
     if (!isLost(vreadTime, stockTime)) {
       losses = 0;
       rarer();
@@ -121,9 +124,9 @@ final class Contest {
     }
   }
 
-  /** A duel has ended without a result. */
+  /** A probe has ended without a result. */
   synchronized void notMeasured() {
-    held = true;
+    probed = true;
     rarer();
   }
 
@@ -136,8 +139,8 @@ final class Contest {
     interval = blocks;
     blocksToGo = blocks;
     pauseMs = ms;
-    lastDuel = clock.now();
-    duelling = false;
+    lastProbe = clock.now();
+    probing = false;
     urgent = false;
   }
 }

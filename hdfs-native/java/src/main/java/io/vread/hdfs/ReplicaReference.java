@@ -17,18 +17,19 @@ import java.util.concurrent.ConcurrentHashMap;
  * replica go ({@link #letGoOf}), so that a reader which is open and idle keeps no share of
  * the pool. The reader then opens the replica again.
  */
-final class Held extends PhantomReference<Object> {
+final class ReplicaReference extends PhantomReference<Object> {
   private static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
 
-  /** Keeps the Held objects themselves from being collected. */
-  private static final Set<Held> ALL = Collections.newSetFromMap(new ConcurrentHashMap<>());
+  /** Keeps the ReplicaReference objects themselves from being collected. */
+  private static final Set<ReplicaReference> ALL =
+      Collections.newSetFromMap(new ConcurrentHashMap<>());
 
   private Replica replica;
   private boolean cursor;
   private boolean inCall;
 
   /** Takes over a reference to replica. */
-  Held(Object reader, Replica replica) {
+  ReplicaReference(Object reader, Replica replica) {
     super(reader, QUEUE);
     this.replica = replica;
     ALL.add(this);
@@ -74,13 +75,13 @@ final class Held extends PhantomReference<Object> {
   static void releaseLost() {
     Reference<?> lost;
     while ((lost = QUEUE.poll()) != null) {
-      ((Held) lost).release();
+      ((ReplicaReference) lost).release();
     }
   }
 
   /** Releases replicas of a connection, and of retired ones, that no call uses. */
   static void letGoOf(Connection connection) {
-    for (Held each : ALL) {
+    for (ReplicaReference each : ALL) {
       each.letGoIfOf(connection);
     }
   }

@@ -12,27 +12,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures for a {@link Contest} how long vRead and the stock client take for equally many bytes of
- * a block. {@link VreadReplicaAccessorBuilder} begins a duel when the contest asks for one.
+ * Measures for a {@link PathSelector} how long vRead and the stock client take for equally many
+ * bytes of a block. {@link VreadReplicaAccessorBuilder} begins a probe when the selector asks for
+ * one.
  *
- * <p>A duel runs in a thread of its own and throws its bytes away. No application waits for it, and
- * none gets its bytes or its failures. One duel of the process runs at a time, and one more may
- * wait: a datanode that hangs keeps one thread.
+ * <p>A probe runs in a thread of its own and throws its bytes away. No application waits for it,
+ * and none gets its bytes or its failures. One probe of the process runs at a time, and one more
+ * may wait: a datanode that hangs keeps one thread.
  *
- * <p>A duel is two pairs of reads: vRead is the first to read in one, and the stock client in the
+ * <p>A probe is two pairs of reads: vRead is the first to read in one, and the stock client in the
  * other. If the way in use loses, four more pairs follow, and the sums of all decide, each without
  * its longest read: by chance a read may wait ten times as long as it takes, while all processors
  * are busy. The median would hide that a way is slow in two reads of five.
  *
  * <p>The two ways read neighbouring ranges, not the same one: the first to read a range would warm
  * caches for the second. The ranges change from pair to pair. The time of a read begins before the
- * block is opened, by the stock client in any case, by vRead if the reader had to open it, too. Only
- * for the largest ranges, of which a block has several, the opening does not count: stock reads have
- * begun when their time begins. These ranges are larger than what a socket holds, so the bytes that
- * have come by then do not decide.
+ * block is opened, by the stock client in any case, by vRead if the reader had to open it, too.
+ * Only for the largest ranges, of which a block has several, the opening does not count: stock
+ * reads have begun when their time begins. These ranges are larger than what a socket holds, so the
+ * bytes that have come by then do not decide.
  */
-final class Duel {
-  private static final Logger LOG = LoggerFactory.getLogger(Duel.class);
+final class PathProbe {
+  private static final Logger LOG = LoggerFactory.getLogger(PathProbe.class);
 
   private static final int LEAST_BYTES = 4 << 10;
   private static final int MOST_BYTES = 16 << 20;
@@ -42,7 +43,8 @@ final class Duel {
   static final int FIRST_PAIRS = 2;
   static final int PAIRS = 6;
 
-  static final Duel OF_PROCESS = new Duel(BackgroundThread.pool("vread-duel", 1, 1), new SystemNanos());
+  static final PathProbe OF_PROCESS =
+      new PathProbe(BackgroundThread.pool("vread-probe", 1, 1), new SystemNanos());
 
   private static final class SystemNanos implements LongSupplier {
     @Override
@@ -55,25 +57,25 @@ final class Duel {
   private final LongSupplier nanos;
   private final AtomicLong number = new AtomicLong();
 
-  Duel(Executor executor, LongSupplier nanos) {
+  PathProbe(Executor executor, LongSupplier nanos) {
     this.executor = executor;
     this.nanos = nanos;
   }
 
   /**
-   * Begins a duel, and tells the contest how it ended. opens: true if the reader had to open the
+   * Begins a probe, and tells the selector how it ended. opens: true if the reader had to open the
    * replica, so that opening it counts for vRead, too.
    */
-  void begin(Contest contest, Client client, BlockRead read, boolean opens) {
+  void begin(PathSelector selector, Client client, BlockRead read, boolean opens) {
     try {
-      executor.execute(() -> hold(contest, client, read, opens));
-    } catch (RuntimeException e) { // two duels are under way
-      contest.notMeasured();
+      executor.execute(() -> hold(selector, client, read, opens));
+    } catch (RuntimeException e) { // two probes are under way
+      selector.notMeasured();
       client.statistics().compared(false);
     }
   }
 
-  private void hold(Contest contest, Client client, BlockRead read, boolean opens) {
+  private void hold(PathSelector selector, Client client, BlockRead read, boolean opens) {
     boolean measured = false;
     Replica replica = null;
     try {
@@ -82,13 +84,13 @@ final class Duel {
       if (replica != null
           && replica.finalised()
           && !(read.isOnThisMachine() && replica.remote())) {
-        measured = measure(contest, client, read, replica, opens);
+        measured = measure(selector, client, read, replica, opens);
       }
     } catch (IOException | RuntimeException e) {
       LOG.debug("vread: {}: the ways to read it could not be compared", read, e);
     } finally {
       if (!measured) {
-        contest.notMeasured();
+        selector.notMeasured();
       }
       client.statistics().compared(measured);
       if (replica != null) {
@@ -99,10 +101,10 @@ final class Duel {
 
   /** False: the block is too short. */
   private boolean measure(
-      Contest contest, Client client, BlockRead read, Replica replica, boolean opens)
+      PathSelector selector, Client client, BlockRead read, Replica replica, boolean opens)
       throws IOException {
     long usual = usualBytes(client);
-    long most = contest.urgent() ? Math.min(usual, URGENT_BYTES) : usual;
+    long most = selector.urgent() ? Math.min(usual, URGENT_BYTES) : usual;
     int count = (int) Math.min(most, replica.length() / 2);
     if (count == 0) {
       return false;
@@ -113,13 +115,13 @@ final class Duel {
       pairs.read(0, FIRST_PAIRS);
       long vread = sum(pairs.vread);
       long stock = sum(pairs.stock);
-      if (contest.isLost(vread, stock)) {
+      if (selector.isLost(vread, stock)) {
         pairs.read(FIRST_PAIRS, PAIRS);
         vread = sum(pairs.vread) - longest(pairs.vread);
         stock = sum(pairs.stock) - longest(pairs.stock);
       }
       LOG.debug("vread: {}: {} bytes: {} ns, by stock {} ns", read, count, vread, stock);
-      contest.measured(vread, stock);
+      selector.measured(vread, stock);
     }
     return true;
   }

@@ -15,8 +15,10 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
-/** Readers of a slow disk, who may leave vRead in the middle of a block ({@link Race}). */
-public class RaceTest {
+/**
+ * Readers of a slow disk, who may leave vRead in the middle of a block ({@link SlowReadDetector}).
+ */
+public class SlowReadTest {
   private static final int LENGTH = 8 << 20;
   private static final int PIECE = 64 << 10;
   private static final int SMALL = 1000; // is served from the reader's buffer
@@ -33,9 +35,9 @@ public class RaceTest {
   private long vreadMs = 10;
   private long stockMs = 1;
   private final List<Integer> stockLengths = new ArrayList<>();
-  private final Duel duel = new Duel(Runnable::run, clock::now);
+  private final PathProbe probe = new PathProbe(Runnable::run, clock::now);
 
-  public RaceTest() {
+  public SlowReadTest() {
     backend.blocks.put(BLOCK, block);
     backend.duringRead = () -> clock.pass(vreadMs);
   }
@@ -69,12 +71,12 @@ public class RaceTest {
   private VreadReplicaAccessor reader() {
     BlockRead read = Reads.of(BLOCK, LENGTH, null, end -> new FakeStock());
     Replica replica = client.open(read).replica;
-    Contest contest = client.contests().of(BLOCK, false, read.storages());
-    return new VreadReplicaAccessor(client, read, replica, client.race(contest, duel, read));
+    PathSelector selector = client.selectors().of(BLOCK, false, read.storages());
+    return new VreadReplicaAccessor(client, read, replica, client.detector(selector, probe, read));
   }
 
-  private Contest.Way way() {
-    return client.contests().known(BLOCK).way();
+  private PathSelector.Way way() {
+    return client.selectors().known(BLOCK).way();
   }
 
   /** Reads to the end. All bytes must be right. */
@@ -99,12 +101,12 @@ public class RaceTest {
   public void aSlowReaderLeavesTheRestToStock() throws IOException {
     VreadReplicaAccessor reader = reader();
     assertEquals(LENGTH, readAll(reader));
-    assertSame(Contest.Way.STOCK, way());
+    assertSame(PathSelector.Way.STOCK, way());
     assertEquals("no failure of vRead", 0, statistics.failures());
     assertTrue("by vRead " + statistics.bytes(), statistics.bytes() <= 12 * PIECE);
     reader.close();
     int rest = LENGTH - (int) statistics.bytes();
-    int pairs = Duel.PAIRS;
+    int pairs = PathProbe.PAIRS;
     assertEquals(
         "short pieces, because a reader waits",
         pairs * (256 << 10) + rest,
@@ -115,7 +117,7 @@ public class RaceTest {
     return numbers.stream().mapToInt(Integer::intValue).sum();
   }
 
-  /** Both wait for the same disk: vRead stays, and the duels become rarer. */
+  /** Both wait for the same disk: vRead stays, and the probes become rarer. */
   @Test
   public void aSlowReaderStaysIfStockIsNoFaster() throws IOException {
     stockMs = 10;
@@ -124,10 +126,10 @@ public class RaceTest {
       assertEquals(LENGTH, readAll(reader));
       reader.close();
     }
-    assertSame(Contest.Way.VREAD, way());
-    int duels = stockLengths.size() / Duel.FIRST_PAIRS;
-    assertTrue("duels: " + duels, duels > 1);
-    assertTrue("duels: " + duels, duels <= 8);
+    assertSame(PathSelector.Way.VREAD, way());
+    int probes = stockLengths.size() / PathProbe.FIRST_PAIRS;
+    assertTrue("probes: " + probes, probes > 1);
+    assertTrue("probes: " + probes, probes <= 8);
   }
 
   @Test
@@ -146,17 +148,17 @@ public class RaceTest {
     // 2 ms for 128 KiB are 65 MB/s.  The buffer grows to that size by its first four fills.
     backend.duringRead = () -> clock.pass(backend.reads > 4 ? 2 : 0);
     assertEquals(LENGTH, readAll(reader, SMALL));
-    assertTrue("reads: " + backend.reads, backend.reads > Race.WINDOW_MS / 2);
+    assertTrue("reads: " + backend.reads, backend.reads > SlowReadDetector.WINDOW_MS / 2);
     assertEquals(0, stockLengths.size());
     reader.close();
   }
 
-  /** What the buffer has when the race is lost was verified, and is not read again by stock. */
+  /** What the buffer has when the detector is lost was verified, and is not read again by stock. */
   @Test
   public void aSlowReaderGivesWhatItHas() throws IOException {
     VreadReplicaAccessor reader = reader();
     assertEquals(LENGTH, readAll(reader, SMALL));
-    assertSame(Contest.Way.STOCK, way());
+    assertSame(PathSelector.Way.STOCK, way());
     long end = statistics.bytes();
     int growing = (8 + 16 + 32 + 64) << 10; // the first fills of the buffer
     assertTrue("left at " + end, end > growing && end < LENGTH);
@@ -164,20 +166,20 @@ public class RaceTest {
     reader.close();
   }
 
-  /** Another reader has lost the race: this one goes on if little is left of its block. */
+  /** Another reader has lost the detector: this one goes on if little is left of its block. */
   @Test
   public void theEndOfABlockIsReadByVread() throws IOException {
     vreadMs = 0;
     VreadReplicaAccessor reader = reader();
     byte[] dst = new byte[PIECE];
-    Contest contest = client.contests().known(BLOCK);
+    PathSelector selector = client.selectors().known(BLOCK);
     for (int position = 0; position < LENGTH; position += PIECE) {
-      if (position == LENGTH - Race.LEAST_REST) {
-        assertTrue(contest.suspected());
+      if (position == LENGTH - SlowReadDetector.LEAST_REST) {
+        assertTrue(selector.suspected());
         for (int i = 0; i < 3; i++) {
-          contest.measured(9, 1);
+          selector.measured(9, 1);
         }
-        assertSame(Contest.Way.STOCK, way());
+        assertSame(PathSelector.Way.STOCK, way());
       }
       assertEquals(PIECE, reader.read(position, dst, 0, PIECE));
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * takes longer than a threshold. If vRead is late, the second attempt must go another way: vRead
  * would answer it from the same replica, and be late again.
  */
-final class Running {
+final class InFlightReads {
   /** A running call. The caller ends it. */
   final class Call {
     private final BlockKey block;
@@ -35,7 +35,7 @@ final class Running {
   /** As many as threads are reading: few enough to look at each. */
   private final Set<Call> calls = ConcurrentHashMap.newKeySet();
 
-  Running(Clock clock) {
+  InFlightReads(Clock clock) {
     this.clock = clock;
   }
 
