@@ -11,7 +11,13 @@
 
 static const struct token_keys known = {
 	.count = 1,
-	.key = {{1234567, VREAD_KEY_HMAC_SHA1, 8, INT64_MAX, "eightbyt"}},
+	.key = {{
+		.id = 1234567,
+		.algorithm = VREAD_KEY_HMAC_SHA1,
+		.length = 8,
+		.expiry = INT64_MAX,
+		.bytes = "eightbyt",
+	}},
 };
 
 static bool within(const uint8_t *at, size_t length, const uint8_t *raw, size_t size)
