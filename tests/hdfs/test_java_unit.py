@@ -31,6 +31,8 @@ def test_maven_module():
         "ReplicaCache",
         "BlockToken",
         "BlockLocations",
+        "FileSystemContext",
+        "NameNodeCalls",
         "PathSelector",
         "PathProbe",
         "SlowRead",

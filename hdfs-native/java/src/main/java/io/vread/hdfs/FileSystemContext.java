@@ -123,10 +123,6 @@ final class FileSystemContext {
     return cluster;
   }
 
-  UserGroupInformation user() {
-    return user;
-  }
-
   /** Null: not known, or collected. */
   DFSClient client() {
     return client.get();

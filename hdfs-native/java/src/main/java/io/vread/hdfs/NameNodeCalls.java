@@ -5,7 +5,7 @@ import io.vread.BackgroundThread;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -32,7 +32,7 @@ final class NameNodeCalls {
   private static final int WAITING = 16;
 
   private final Set<String> underWay = ConcurrentHashMap.newKeySet();
-  private final ExecutorService threads;
+  private final Executor threads;
   private final ScheduledExecutorService timer;
 
   private static final class Holder {
@@ -46,7 +46,7 @@ final class NameNodeCalls {
     return Holder.OF_PROCESS;
   }
 
-  NameNodeCalls(ExecutorService threads, ScheduledExecutorService timer) {
+  NameNodeCalls(Executor threads, ScheduledExecutorService timer) {
     this.threads = threads;
     this.timer = timer;
   }
@@ -59,64 +59,86 @@ final class NameNodeCalls {
     if (!underWay.add(nameNode)) {
       return false;
     }
+    UnderWay task = new UnderWay(nameNode, call);
     try {
-      UnderWay task = new UnderWay(nameNode, call);
-      Future<?> running = threads.submit(task);
-      task.endBy(timer.schedule(new End(running), LIMIT_MS, TimeUnit.MILLISECONDS));
-      return true;
+      threads.execute(task);
     } catch (RejectedExecutionException e) {
       underWay.remove(nameNode);
       return false;
     }
+    task.endBy(timer.schedule(new Limit(task), LIMIT_MS, TimeUnit.MILLISECONDS));
+    return true;
   }
 
+  /** One call. */
   private final class UnderWay implements Runnable {
     private final String nameNode;
     private final Call call;
-    private Future<?> end;
+
+    // Covered by this object's lock:
+    private Thread thread; // null: not begun, or over
+    private boolean late;
     private boolean over;
+    private Future<?> limit; // not needed once the call is over
 
     UnderWay(String nameNode, Call call) {
       this.nameNode = nameNode;
       this.call = call;
     }
 
-    /** A task that interrupts this one, and is not needed after it. */
-    synchronized void endBy(Future<?> task) {
-      end = task;
-      if (over && end != null) {
-        end.cancel(false);
-      }
-    }
-
     @Override
     public void run() {
       try {
-        call.run();
+        if (begin()) {
+          call.run();
+        }
       } catch (Throwable e) { // the caller has gone on
         LOG.debug("vread: {}: a call to the NameNode failed", nameNode, e);
       } finally {
+        end();
         underWay.remove(nameNode);
-        synchronized (this) {
-          over = true;
-          if (end != null) {
-            end.cancel(false);
-          }
-        }
+      }
+    }
+
+    private synchronized boolean begin() {
+      thread = Thread.currentThread();
+      return !late;
+    }
+
+    private synchronized void end() {
+      thread = null;
+      over = true;
+      Thread.interrupted(); // meant for the call, not for the thread's next one
+      if (limit != null) {
+        limit.cancel(false);
+      }
+    }
+
+    synchronized void endBy(Future<?> task) {
+      limit = task;
+      if (over && limit != null) {
+        limit.cancel(false);
+      }
+    }
+
+    synchronized void interrupt() {
+      late = true;
+      if (thread != null) {
+        thread.interrupt();
       }
     }
   }
 
-  private static final class End implements Runnable {
-    private final Future<?> call;
+  private static final class Limit implements Runnable {
+    private final UnderWay call;
 
-    End(Future<?> call) {
+    Limit(UnderWay call) {
       this.call = call;
     }
 
     @Override
     public void run() {
-      call.cancel(true);
+      call.interrupt();
     }
   }
 }

@@ -3,11 +3,8 @@ package io.vread.hdfs;
 
 import io.vread.Clock;
 import io.vread.Protection;
-import java.util.concurrent.AbstractExecutorService;
-import java.util.Collections;
-import java.util.List;
+import java.util.Arrays;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
@@ -24,40 +21,9 @@ final class Reads {
 
   private Reads() {}
 
-  /** Runs each task at once, in the test's own thread. */
-  static final class AtOnce extends AbstractExecutorService {
-    @Override
-    public void execute(Runnable task) {
-      task.run();
-    }
-
-    @Override
-    public void shutdown() {}
-
-    @Override
-    public List<Runnable> shutdownNow() {
-      return Collections.emptyList();
-    }
-
-    @Override
-    public boolean isShutdown() {
-      return false;
-    }
-
-    @Override
-    public boolean isTerminated() {
-      return false;
-    }
-
-    @Override
-    public boolean awaitTermination(long time, TimeUnit unit) {
-      return true;
-    }
-  }
-
   /** A file system that sees its NameNode's answers, and has no client yet. */
   static FileSystemContext context(Clock clock) {
-    NameNodeCalls calls = new NameNodeCalls(new AtOnce(), new ScheduledThreadPoolExecutor(0));
+    NameNodeCalls calls = new NameNodeCalls(Runnable::run, new ScheduledThreadPoolExecutor(0));
     return new FileSystemContext("nn", null, null, clock, calls);
   }
 
@@ -98,6 +64,6 @@ final class Reads {
   static LocatedBlocks answer(LocatedBlock... blocks) {
     LocatedBlock last = blocks.length == 0 ? null : blocks[blocks.length - 1];
     return new LocatedBlocks(
-        1000L * blocks.length, false, java.util.Arrays.asList(blocks), last, true, null, null);
+        1000L * blocks.length, false, Arrays.asList(blocks), last, true, null, null);
   }
 }
