@@ -26,6 +26,7 @@ ROWS |= {"colocated.on", "colocated.off"}
 ROWS |= {"slowdisk.vread", "slowdisk.first", "slowdisk.stock"}
 ROWS |= {"hedged.p99.vread", "hedged.p99.stock", "hedged.p99.expected"}
 ROWS |= {f"{what}.{of}" for what in ("start", "start.read") for of in ("stock", "vread", "more")}
+ROWS |= {"small.files.stock", "small.files.vread"}
 NO_CPU = {"", "/s", "ms"}  # units of rows without CPU time
 KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 
@@ -33,7 +34,7 @@ KEYS = {"name", "unit", "n", "median", "min", "max", "cpu_s_per_gib"}
 def unit_of(name):
     if name.startswith("jvms48."):
         return ""
-    if name.startswith(("hedged.", "start.")):
+    if name.startswith(("hedged.", "start.", "small.files.")):
         return "ms"
     if name.endswith(".rate"):
         return "/s"

@@ -33,6 +33,7 @@ from pathlib import Path
 from tools.bench import (
     hdfs,
     hdfs_colocated,
+    hdfs_files,
     hdfs_hedged,
     hdfs_jvms,
     hdfs_odirect,
@@ -62,6 +63,7 @@ GROUPS = (
     hdfs_slow.Slow,
     hdfs_hedged.Hedged,
     hdfs_start.Start,
+    hdfs_files.SmallFiles,
 )
 
 

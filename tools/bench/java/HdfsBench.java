@@ -44,7 +44,11 @@ import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
  *                                     one stream, at the same random places every time
  *   write NAME PATH BYTES REQUEST DATANODE
  *                                     writes and closes; onto the datanode with that HOST:PORT
- *   delete NAME PATH
+ *   writefiles NAME FOLDER COUNT BYTES DATANODE
+ *                                     writes FOLDER/0 and so on, COUNT files of BYTES; their sum
+ *   readfiles NAME FOLDER COUNT BYTES opens, reads and closes one after the other; their sum.
+ *                                     BYTES is the size of the buffer
+ *   delete NAME PATH                  a file or a folder
  *   statistics                        of vRead's plug-in in this process
  * </pre>
  *
@@ -77,7 +81,7 @@ public final class HdfsBench {
                 return "{}";
             case "delete":
                 return String.format(
-                        "{\"deleted\": %b}", fs(words).delete(new Path(words[2]), false));
+                        "{\"deleted\": %b}", fs(words).delete(new Path(words[2]), true));
             case "sum":
                 return sum(fs(words), new Path(words[2]));
             case "seq":
@@ -96,6 +100,19 @@ public final class HdfsBench {
                         Long.parseLong(words[3]),
                         Integer.parseInt(words[4]),
                         words[5].split(":"));
+            case "writefiles":
+                return writeFiles(
+                        fs(words),
+                        words[2],
+                        Integer.parseInt(words[3]),
+                        Integer.parseInt(words[4]),
+                        words[5].split(":"));
+            case "readfiles":
+                return readFiles(
+                        fs(words),
+                        words[2],
+                        Integer.parseInt(words[3]),
+                        Integer.parseInt(words[4]));
             case "statistics":
                 return statistics();
             default:
@@ -223,21 +240,60 @@ public final class HdfsBench {
         new Random(SEED).nextBytes(buffer.bytes);
         int start = buffer.start();
         long began = System.nanoTime();
-        InetSocketAddress[] favoured = {
-            new InetSocketAddress(datanode[0], Integer.parseInt(datanode[1]))
-        };
-        try (FSDataOutputStream out =
-                ((DistributedFileSystem) fs)
-                        .createFile(path)
-                        .recursive()
-                        .overwrite(true)
-                        .favoredNodes(favoured)
-                        .build()) {
+        try (FSDataOutputStream out = create(fs, path, datanode)) {
             for (long left = size; left > 0; left -= request) {
                 out.write(buffer.bytes, start, (int) Math.min(left, request));
             }
         }
         return String.format("{\"bytes\": %d, \"seconds\": %.6f}", size, seconds(began));
+    }
+
+    private static FSDataOutputStream create(FileSystem fs, Path path, String[] datanode)
+            throws IOException {
+        InetSocketAddress[] favoured = {
+            new InetSocketAddress(datanode[0], Integer.parseInt(datanode[1]))
+        };
+        return ((DistributedFileSystem) fs)
+                .createFile(path)
+                .recursive()
+                .overwrite(true)
+                .favoredNodes(favoured)
+                .build();
+    }
+
+    private static String writeFiles(
+            FileSystem fs, String folder, int count, int size, String[] datanode)
+            throws IOException {
+        CRC32C crc = new CRC32C();
+        Random random = new Random(SEED);
+        byte[] bytes = new byte[size];
+        for (int i = 0; i < count; i++) {
+            random.nextBytes(bytes);
+            crc.update(bytes, 0, size);
+            try (FSDataOutputStream out = create(fs, new Path(folder, "" + i), datanode)) {
+                out.write(bytes);
+            }
+        }
+        return String.format("{\"sum\": \"%08x\"}", crc.getValue());
+    }
+
+    private static String readFiles(FileSystem fs, String folder, int count, int size)
+            throws IOException {
+        CRC32C crc = new CRC32C();
+        byte[] buffer = new byte[size];
+        long bytes = 0;
+        long began = System.nanoTime();
+        for (int i = 0; i < count; i++) {
+            try (FSDataInputStream in = fs.open(new Path(folder, "" + i))) {
+                for (int n = in.read(buffer); n > 0; n = in.read(buffer)) {
+                    crc.update(buffer, 0, n);
+                    bytes += n;
+                }
+            }
+        }
+        return String.format(
+                "{\"bytes\": %d, \"seconds\": %.6f, \"sum\": \"%08x\"}",
+                bytes, seconds(began), crc.getValue());
     }
 
     private PageAligned buffer(int request) throws Exception {
