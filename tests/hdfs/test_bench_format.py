@@ -78,6 +78,8 @@ def test_native_bench(tmp_path):
     check_jvms(rows, conditions["hdfs"]["jvms48"])
     assert conditions["hdfs"]["odirect.warm"]["bytes"] == 64 << 20
     check_shares(conditions["hdfs"])
+    files = conditions["hdfs"]["small.files"]
+    assert (files["files"], files["file_bytes"]) == (60, 4096)
     # More than the hedge time, by which reads of the stock client must have been answered, too.
     assert rows["hedged.p99.expected"]["min"] > conditions["hdfs"]["hedged"]["hedge_ms"]
     assert 0 <= conditions["cpus_used_by_others"] <= conditions["cpus"] + 0.5

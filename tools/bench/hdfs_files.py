@@ -20,7 +20,8 @@ from tools.bench.scaffold import Scaffold
 from tools.bench.suite import BenchError
 from tools.vreadd import Vreadd
 
-FILES, FILE_BYTES = 600, 4096
+FILES, FEW, FILE_BYTES = 600, 60, 4096
+FULL_SIZE = 64 << 20  # of the suite's file: smaller runs, as a test makes, read fewer files
 FOLDER = "/bench/files"
 STOCK_ROW, VREAD_ROW = "small.files.stock", "small.files.vread"
 WARM_UP_ROUNDS = 10
@@ -37,6 +38,8 @@ class SmallFiles(Scaffold):
     def __init__(self, bed):
         super().__init__()
         self._bed = bed
+        self._files = FILES if bed.size >= FULL_SIZE else FEW
+        self._bytes = self._files * FILE_BYTES
         self._rounds = 0
         self._sum = None
         self._clients = {}
@@ -67,15 +70,16 @@ class SmallFiles(Scaffold):
         for name in names:
             served = self._served()
             self.rows[name].add_figure(1000 * self._read(name))
-            if name == VREAD_ROW and self._served() - served < FILES * FILE_BYTES:
+            served = self._served() - served
+            if name == VREAD_ROW and served < self._bytes:
                 raise BenchError(
-                    f"{name}: vreadd served {self._served() - served} bytes of "
-                    f"{FILES * FILE_BYTES}; the client's log ends:\n{self._clients[name].log()}"
+                    f"{name}: vreadd served {served} bytes of {self._bytes}; "
+                    f"the client's log ends:\n{self._clients[name].log()}"
                 )
 
     def conditions(self):
         return {
-            "files": FILES,
+            "files": self._files,
             "file_bytes": FILE_BYTES,
             "client": f"a warm JVM for each row; the first {WARM_UP_ROUNDS} rounds do not count",
             "read": "open(), read() until its end, close(), one file after the other",
@@ -84,16 +88,16 @@ class SmallFiles(Scaffold):
     def _write(self):
         """The sum of the files' bytes."""
         address = self._bed.cluster.datanode("dn1").address
-        command = ("writefiles", "tcp", FOLDER, FILES, FILE_BYTES, address)
+        command = ("writefiles", "tcp", FOLDER, self._files, FILE_BYTES, address)
         return self._bed.client.ask(*command)["sum"]
 
     def _read(self, name):
-        command = ("readfiles", name, FOLDER, FILES, FILE_BYTES)
+        command = ("readfiles", name, FOLDER, self._files, FILE_BYTES)
         measured = self._clients[name].ask(*command)
-        if (measured["bytes"], measured["sum"]) != (FILES * FILE_BYTES, self._sum):
+        if (measured["bytes"], measured["sum"]) != (self._bytes, self._sum):
             raise BenchError(
                 f"{name}: read {measured['bytes']} bytes with sum {measured['sum']}, "
-                f"expected {FILES * FILE_BYTES} with sum {self._sum}"
+                f"expected {self._bytes} with sum {self._sum}"
             )
         return measured["seconds"]
 
