@@ -29,6 +29,7 @@ import os
 
 from tools.bench.apps.arrow import Arrow
 from tools.bench.apps.bed import Bed
+from tools.bench.apps.columnar import Columnar
 from tools.bench.apps.dfsio import DfsIo
 from tools.bench.apps.distcp import DistCp
 from tools.bench.apps.export import Export
@@ -41,7 +42,7 @@ from tools.bench.suite import Suite
 from tools.hdfs import DEFAULT_VERSION, HdfsError
 from tools.vreadd import VreaddError
 
-APPLICATIONS = (Spark, HBase, MapReduce, DfsIo, DistCp, Arrow, Export)
+APPLICATIONS = (Spark, HBase, MapReduce, DfsIo, DistCp, Arrow, Columnar, Export)
 NAME = 24  # columns of a row's name in the table
 
 
