@@ -121,7 +121,7 @@ bench-remote: all module ## Reading from another emulated host; writes build/ben
 	@$(PY) -m tools.bench remote
 
 .PHONY: bench-apps
-bench-apps: all ## Spark, HBase, MapReduce, Parquet, ORC, pyarrow, PostgreSQL by stock and vRead; writes build/bench/apps.json
+bench-apps: all ## Spark, HBase, MapReduce, Parquet, ORC, Flink, pyarrow, PostgreSQL by stock and vRead; writes build/bench/apps.json
 	@$(PY) -m tools.bench apps
 
 .PHONY: bench-scheduler

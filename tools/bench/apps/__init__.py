@@ -33,6 +33,7 @@ from tools.bench.apps.columnar import Columnar
 from tools.bench.apps.dfsio import DfsIo
 from tools.bench.apps.distcp import DistCp
 from tools.bench.apps.export import Export
+from tools.bench.apps.flink import Flink
 from tools.bench.apps.hbase import HBase
 from tools.bench.apps.mapreduce import MapReduce
 from tools.bench.apps.measure import measure
@@ -42,7 +43,7 @@ from tools.bench.suite import Suite
 from tools.hdfs import DEFAULT_VERSION, HdfsError
 from tools.vreadd import VreaddError
 
-APPLICATIONS = (Spark, HBase, MapReduce, DfsIo, DistCp, Arrow, Columnar, Export)
+APPLICATIONS = (Spark, HBase, MapReduce, DfsIo, DistCp, Arrow, Columnar, Flink, Export)
 NAME = 24  # columns of a row's name in the table
 
 

@@ -14,9 +14,10 @@ final class Rows {
 
     static final int NAME_BYTES = 32;
     static final int NOTE_BYTES = 64;
-    /** The place of the column in COLUMNS. */
+    /** Places of columns. */
     static final int AMOUNT = 2;
 
+    static final int K = 4;
     static final int AMOUNTS = 100_000;
     static final int GROUPS = 1000;
     /** A filter takes 1 % of the rows. */
@@ -36,6 +37,15 @@ final class Rows {
         hex(random, note);
         amount = random.nextInt(AMOUNTS);
         k = random.nextInt(GROUPS);
+    }
+
+    String csv(long id) {
+        String columns = String.join(",", ascii(name), Integer.toString(amount), ascii(note));
+        return id + "," + columns + "," + k;
+    }
+
+    private static String ascii(byte[] text) {
+        return new String(text, StandardCharsets.US_ASCII);
     }
 
     static boolean wanted(long amount) {
