@@ -25,6 +25,8 @@ PATIENT = {"io.vread.compete": "false", "io.vread.timeout.ms": "60000"}
 # These read what they have just written, which the host may not see yet.
 READ_BACK = ("teravalidate", "read")
 WRITES = ("write",)  # these read little
+# These only read, and nothing but their data: the plug-in's statistics have each byte.
+READ_ONLY = ("columnar", "flink")
 
 
 @pytest.mark.hadoop
@@ -36,6 +38,7 @@ def test_equal_results(kind):
     with Bed(MIB, BLOCK_MIB, PATIENT) as bed, kind(bed, MIB) as application:
         rows = measure(application, rounds=1, say=print)
         assert application.versions()
+        statistics = [each.statistics() for each in application.programs("vread")]
     assert [row["operation"] for row in rows] == [each.name for each in kind.OPERATIONS]
     for row in rows:
         assert row["equal"], row
@@ -48,6 +51,9 @@ def test_equal_results(kind):
             assert row["reasons"] == {}, row
             # Hadoop's own files beside the data, as of a job that starts, are small.
             assert vread["by_stock"] <= vread["by_vread"] / 100, row
+    for told in statistics if kind.NAME in READ_ONLY else ():
+        assert told["vread"]["bytes"] == told["hdfs"]["bytes"] > 0, told
+        assert told["fallback"] == {"blocks": 0, "reasons": {}}, told
 
 
 class Counting:
