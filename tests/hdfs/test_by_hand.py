@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`python -m tools.hdfs up --vread` must print commands that read a file through vRead."""
 
+import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,10 +31,12 @@ def test_printed_commands_work(tmp_path):
             told[name] = value.strip()
         _wait_published(told["look at it"], datanodes=2)
         # On a busy machine an answer may take longer than the default timeout.
-        patient = "-D io.vread.timeout.ms=60000 -cat /file"
+        statistics = tmp_path / "statistics"
+        patient = f"-D io.vread.timeout.ms=60000 -D io.vread.statistics.file={statistics} -cat /file"
         read = _shell(told["read with"].replace("-cat PATH", patient))
         assert read.stdout == content
-        assert re.search(rb"vread: 3000000 bytes in \d+ reads of 3 blocks, 0 failed", read.stderr)
+        counts = json.loads(statistics.read_text())["vread"]
+        assert (counts["bytes"], counts["opens"], counts["failures"]) == (3_000_000, 3, 0)
     finally:
         up.terminate()  # not SIGINT: programs that a shell started with `&` ignore SIGINT
         up.communicate(timeout=120)

@@ -63,7 +63,7 @@ def test_interrupts(class_path, tmp_path):
     block = directory.add(1073741825, 3_000_001)
     image = make_datanode_image([tmp_path / "data"], tmp_path / "dn.raw")
     write_layout(image, tmp_path / "layout.json")
-    arguments = [block.pool, block.id, block.genstamp]
+    arguments = [block.pool, block.id, block.genstamp, block.storage]
     with Vreadd({"dn1": (image.path, tmp_path / "layout.json")}) as daemon:
         command = ["java", "-cp", class_path, "io.vread.hdfs.InterruptedCalls", LIBRARY]
         command += [daemon.endpoint, *arguments]

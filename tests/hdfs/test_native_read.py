@@ -52,7 +52,7 @@ def test_every_block_reads_as_hdfs_has_it(daemon, written, tmp_path):
 def test_older_generation_stamp_is_refused(daemon, written):
     _, blocks = written
     appended = max(blocks, key=lambda block: block.genstamp)
-    stale = f"{appended.pool}/blk_{appended.block_id}_1"
+    stale = f"{appended.pool}/blk_{appended.block_id}_1@{appended.storage_ids[0]}"
     done = cat(daemon, stale)
     assert done.returncode != 0
     assert done.stdout == b""

@@ -65,7 +65,9 @@ def test_how_many_by_default(lib, backend, pool_kib):
 
 
 def test_a_publisher_has_one(lib, backend):
-    options = vreadlib.Options(str(backend.path).encode(), 0, vreadlib.TIMEOUT, 0, 0, 1, 0)
+    options = vreadlib.Options(
+        endpoint=str(backend.path).encode(), timeout_ms=vreadlib.TIMEOUT, publisher=1
+    )
     pointer = ctypes.c_void_p()
     vreadlib.check(lib.vread_connect(ctypes.byref(pointer), ctypes.byref(options)))
     assert rings_of(backend) == 1

@@ -30,7 +30,7 @@ from tests.guest.applications import (
     test_dfsio,  # noqa: F401
 )
 from tools.bench.apps import hbase
-from tools.bench.apps.arrow import NATIVE_THREADS, PROGRAM
+from tools.bench.apps.arrow import PROGRAM
 from tools.bench.apps.jars import jars
 from tools.bench.apps.program import JavaProgram
 from tools.bench.apps.spark import QUERIES
@@ -95,7 +95,7 @@ def test_pyarrow(bed, tmp_path):
     digests = json.loads(made.stdout)
     bed.put(tmp_path, "/arrow")
     with Application(bed.client, PYARROW) as arrow:
-        properties = hadoop.READER | NATIVE_THREADS | {hadoop.STATISTICS: STATISTICS}
+        properties = hadoop.READER | {hadoop.STATISTICS: STATISTICS}
         arrow.ask("use", *(f"{name}={value}" for name, value in properties.items()))
         for operation, digest in digests.items():
             with bed.reading(arrow, f"pyarrow {operation}") as read:

@@ -3,7 +3,7 @@
  * torture-reader - the readers of a torture test, in a guest, through /dev/vread.
  * shared/test_torture.py runs it.
  *
- *   torture-reader READERS SEED
+ *   torture-reader READERS SEED STORAGE
  *
  * Takes torture-owner's ledger from standard input, and reads blocks that the ledger names, until
  * standard input ends. Then prints counts as JSON: verdicts on bytes, and errors of opens and of
@@ -31,6 +31,7 @@ static _Atomic(uint64_t) slots[TORTURE_SLOTS];
 static _Atomic(uint64_t) notes;
 static struct torture_counts counts;
 static atomic_bool stop;
+static const char *storage; /* that has the blocks */
 
 struct open_block {
 	struct vread_file *file;
@@ -49,7 +50,11 @@ struct reader {
 static void open_one(struct reader *r, struct open_block *b)
 {
 	uint64_t is = atomic_load(&slots[torture_random(&r->random) % TORTURE_SLOTS]);
-	struct vread_block name = {.pool_id = TORTURE_POOL};
+	struct vread_block name = {
+		.pool_id = TORTURE_POOL,
+		.storage_ids = &storage,
+		.num_storage_ids = 1,
+	};
 	struct vread_stat stat;
 	int error;
 
@@ -135,13 +140,14 @@ int main(int argc, char **argv)
 {
 	struct reader *readers[MAX_READERS];
 	pthread_t threads[MAX_READERS];
-	unsigned count = argc == 3 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned count = argc == 4 ? (unsigned)atoi(argv[1]) : 0;
 	char read[40];
 
 	if (count == 0 || count > MAX_READERS) {
-		fputs("usage: torture-reader READERS SEED\n", stderr);
+		fputs("usage: torture-reader READERS SEED STORAGE\n", stderr);
 		return 2;
 	}
+	storage = argv[3];
 	for (unsigned i = 0; i < count; i++) {
 		readers[i] = new_reader((uint64_t)atoll(argv[2]) + i);
 		if (pthread_create(&threads[i], NULL, read_blocks, readers[i]))

@@ -28,18 +28,21 @@ PATIENCE = 300.0
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk of the owner: datanode in vreadd, device in the guest, kind of file system."""
+    """A disk of the owner: datanode in vreadd, device in the guest, kind of file system, and the
+    storage on it."""
 
     datanode: str
     device: str
     kind: str
+    storage: str
 
     @property
     def mount_point(self):
         return f"/mnt/{self.kind}"
 
 
-EXT4, XFS = Disk("device", "xvdb", "ext4"), Disk("xfs", "xvdc", "xfs")
+EXT4 = Disk("device", "xvdb", "ext4", "DS-device")
+XFS = Disk("xfs", "xvdc", "xfs", "DS-xfs")
 
 
 # For ext4, `make test` instead runs test_coherence.py and tests/image/test_torture.py.
@@ -62,7 +65,7 @@ def owner(backend, owned_images, built_program, until_module_ends, tmp_path_fact
     for d in (EXT4, XFS):
         at = d.mount_point
         guest.run(f"mkdir -p {at} && mount -t {d.kind} /dev/{d.device} {at}").check()
-    DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), "DS-xfs").format()
+    DataDisk(guest, XFS.mount_point, tmp_path_factory.mktemp("torture"), XFS.storage).format()
     # vreadd finds the new data directory when it next looks.  Until then it refuses reads.
     eventually(lambda: served(backend, XFS.datanode), PATIENCE, backend.log)
     yield guest
@@ -116,12 +119,12 @@ def reads(backend, client):
     return backend.device(client)["counters"]["reads"]
 
 
-def torture(backend, owner, client, mount_point, seconds):
+def torture(backend, owner, client, disk, seconds):
     """Runs owner and readers for at least `seconds`.  Returns (the readers' counts, the owner's
     counts)."""
     before = reads(backend, client)
-    reading = client.popen(["torture-reader", str(READERS), "1"])
-    writing = owner.popen(["torture-owner", mount_point, "1", REST])
+    reading = client.popen(["torture-reader", str(READERS), "1", disk.storage])
+    writing = owner.popen(["torture-owner", disk.mount_point, "1", REST])
     start = looked = time.monotonic()
 
     def over():
@@ -156,7 +159,7 @@ def test_no_wrong_byte(backend, owner, client, disk, empty, seconds):
     """No reader may get a wrong byte, or an error that claims a damaged image.  Natively owner and
     readers share one kernel; here the owner's writes reach dom0 by blkback.  The test takes more
     than a minute: it needs a hundred changes and sixty reads."""
-    counts, did = torture(backend, owner, client, disk.mount_point, seconds)
+    counts, did = torture(backend, owner, client, disk, seconds)
     assert counts["wrong"] == 0
     # The run was long enough: blocks were read, and space was reused meanwhile.
     assert counts["right"] > READERS

@@ -5,6 +5,7 @@ import io.vread.Errno;
 import io.vread.NativeLibrary;
 import io.vread.Protection;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -22,7 +23,7 @@ public final class InterruptedCalls {
 
   private InterruptedCalls() {}
 
-  /** arguments: the library, the endpoint, and pool, id and generation stamp of a block. */
+  /** arguments: the library, the endpoint, and pool, id, stamp and storage of a block. */
   public static void main(String[] arguments) throws Exception {
     if (!NativeLibrary.load(arguments[0]).usable()) {
       throw new IllegalStateException("no library");
@@ -32,9 +33,13 @@ public final class InterruptedCalls {
     BlockKey block =
         new BlockKey(
             "nn", arguments[2], Long.parseLong(arguments[3]), Long.parseLong(arguments[4]));
+    byte[][] storages = {arguments[5].getBytes(StandardCharsets.US_ASCII)};
     LongSupplier open =
-        () -> backend.open(connection, block, 0, null, null, Protection.AUTHENTICATION);
+        () -> backend.open(connection, block, 0, storages, null, Protection.AUTHENTICATION);
     long file = open.getAsLong();
+    if (file < 0) {
+      throw new IllegalStateException("open: " + Errno.name((int) file));
+    }
     System.out.println("open");
     System.in.read();
 

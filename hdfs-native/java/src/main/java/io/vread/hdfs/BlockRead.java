@@ -18,12 +18,13 @@ final class BlockRead {
   private final BlockToken parsed;
   private final BlockLocation location;
   private final StockReader.Opener stock;
+  private final boolean shortCircuit;
   private final Protection protection;
 
   /**
    * location: null if it is not known. stock: opens the stock client's own reader of the block;
-   * null if there is none. protection: what the client's own configuration wants for bytes of other
-   * hosts.
+   * null if there is none. shortCircuit: it reads blocks of this machine by short-circuit.
+   * protection: what the client's own configuration wants for bytes of other hosts.
    */
   BlockRead(
       FileSystemContext context,
@@ -32,6 +33,7 @@ final class BlockRead {
       byte[] token,
       BlockLocation location,
       StockReader.Opener stock,
+      boolean shortCircuit,
       Protection protection) {
     this.context = context;
     this.block = block;
@@ -40,6 +42,7 @@ final class BlockRead {
     this.parsed = BlockToken.of(token);
     this.location = location;
     this.stock = stock;
+    this.shortCircuit = shortCircuit;
     this.protection = protection;
   }
 
@@ -77,9 +80,9 @@ final class BlockRead {
     return context.encryptionRequired() ? Protection.PRIVACY : protection;
   }
 
-  /** True if the stock client could read the block by short-circuit. */
-  boolean isOnThisMachine() {
-    return location != null && location.onThisMachine();
+  /** True if the stock client reads the block by short-circuit. */
+  boolean isShortCircuit() {
+    return shortCircuit && location != null && location.onThisMachine();
   }
 
   /** Whether {@link #openStock} can work. */

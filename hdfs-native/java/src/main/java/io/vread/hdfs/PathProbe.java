@@ -80,10 +80,10 @@ final class PathProbe {
     Replica replica = null;
     try {
       replica = read.canOpenStock() ? client.open(read).replica : null;
-      // of a block on this machine another host is no alternative
+      // another host is no alternative to short-circuit reads
       if (replica != null
           && replica.finalised()
-          && !(read.isOnThisMachine() && replica.remote())) {
+          && !(read.isShortCircuit() && replica.remote())) {
         measured = measure(selector, client, read, replica, opens);
       }
     } catch (IOException | RuntimeException e) {

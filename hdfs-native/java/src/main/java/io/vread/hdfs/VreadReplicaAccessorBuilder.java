@@ -157,12 +157,13 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
             token,
             location,
             context.stock(configuration, file, location),
+            shortCircuit,
             settings.protection());
     if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {
       tellOnce(context);
       return refuse(statistics, block, "no-locations");
     }
-    boolean isOwn = shortCircuit && read.isOnThisMachine();
+    boolean isOwn = read.isShortCircuit();
     String stockWay = isOwn ? "short-circuit" : "slower";
     PathSelector selector = settings.compete() ? selector(client, block, isOwn) : null;
     if (selector == null ? isOwn : stockWins(selector, client, read, probe)) {

@@ -427,6 +427,7 @@ public class AccessorTest {
             null,
             Reads.location(BLOCK, Reads.ELSEWHERE, "DS-2"),
             null,
+            false,
             Protection.AUTHENTICATION);
     client.open(moved).replica.release();
     assertEquals("another storage", 3, backend.opens);

@@ -104,6 +104,7 @@ public class PathProbeTest {
         null,
         Reads.location(BLOCK, isOwn ? Reads.HERE : Reads.ELSEWHERE, "DS-1"),
         end -> new FakeStock(),
+        true,
         Protection.AUTHENTICATION);
   }
 
@@ -262,6 +263,26 @@ public class PathProbeTest {
     }
     assertEquals(PathSelector.Way.VREAD, selector.way());
     assertEquals(0, backend.preads + stockReads.size());
+  }
+
+  /** A datanode of this machine is an alternative if the client does not read by short-circuit. */
+  @Test
+  public void aBlockOfThisMachineIsComparedWithTcp() {
+    backend.blocks.get(BLOCK).flags |= Backend.FLAG_REMOTE;
+    vreadNanos = 9000;
+    BlockRead read =
+        new BlockRead(
+            context,
+            BLOCK,
+            0,
+            null,
+            Reads.location(BLOCK, Reads.HERE, "DS-1"),
+            end -> new FakeStock(),
+            false,
+            Protection.AUTHENTICATION);
+    assertTrue(selector.suspected());
+    probe.begin(selector, client, read, false);
+    assertEquals(PathSelector.Way.STOCK, selector.way());
   }
 
   // ---- the builder ------------------------------------------------------------------------------

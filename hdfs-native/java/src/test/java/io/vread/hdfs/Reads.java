@@ -41,6 +41,7 @@ final class Reads {
         token,
         location,
         stock,
+        false,
         Protection.AUTHENTICATION);
   }
 
