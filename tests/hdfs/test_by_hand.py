@@ -32,7 +32,9 @@ def test_printed_commands_work(tmp_path):
         _wait_published(told["look at it"], datanodes=2)
         # On a busy machine an answer may take longer than the default timeout.
         statistics = tmp_path / "statistics"
-        patient = f"-D io.vread.timeout.ms=60000 -D io.vread.statistics.file={statistics} -cat /file"
+        patient = (
+            f"-D io.vread.timeout.ms=60000 -D io.vread.statistics.file={statistics} -cat /file"
+        )
         read = _shell(told["read with"].replace("-cat PATH", patient))
         assert read.stdout == content
         counts = json.loads(statistics.read_text())["vread"]
