@@ -58,9 +58,17 @@ int jni_interrupted(void *unused)
 	(void)unused;
 	if ((*java)->GetEnv(java, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
 		return 0;
+	/* No exception is expected, and a stack overflow is no interrupt. */
 	current = (*env)->CallStaticObjectMethod(env, thread, current_thread);
-	interrupted = current && (*env)->CallBooleanMethod(env, current, is_interrupted);
+	if ((*env)->ExceptionCheck(env) || !current) {
+		(*env)->ExceptionClear(env);
+		return 0;
+	}
+	interrupted = (*env)->CallBooleanMethod(env, current, is_interrupted);
+	if ((*env)->ExceptionCheck(env)) {
+		(*env)->ExceptionClear(env);
+		interrupted = 0;
+	}
 	(*env)->DeleteLocalRef(env, current);
-	(*env)->ExceptionClear(env); /* none is expected; a stack overflow is no interrupt */
 	return interrupted;
 }

@@ -65,7 +65,9 @@ def test_interrupts(class_path, tmp_path):
     write_layout(image, tmp_path / "layout.json")
     arguments = [block.pool, block.id, block.genstamp, block.storage]
     with Vreadd({"dn1": (image.path, tmp_path / "layout.json")}) as daemon:
-        command = ["java", "-cp", class_path, "io.vread.hdfs.InterruptedCalls", LIBRARY]
+        # The checks of the JVM would print a warning among the lines.
+        command = ["java", "-Xcheck:jni", "-cp", class_path]
+        command += ["io.vread.hdfs.InterruptedCalls", LIBRARY]
         command += [daemon.endpoint, *arguments]
         pipe = subprocess.PIPE
         with subprocess.Popen(
