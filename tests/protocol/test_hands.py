@@ -32,7 +32,7 @@ def disk(tmp_path, image):
 
 @pytest.fixture
 def daemon(tmp_path, image, disk, clock):
-    extra = second_datanode(tmp_path, image)
+    extra = second_datanode(tmp_path, image, lists_pools=False)
     running = Daemon(
         tmp_path, image, wrapper=disk.wrapper, extra=extra, clock=clock, allow="dn1 dn2"
     )

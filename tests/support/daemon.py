@@ -227,12 +227,19 @@ def open_status(front, block, token=b"", storages=(STORAGE,)):
     return response.status
 
 
-def second_datanode(folder, image):
-    """Configuration lines of a datanode on a copy of the image, with the storage id `DS-2`."""
+def second_datanode(folder, image, lists_pools=True):
+    """Configuration lines of a datanode on a copy of the image, with the storage id `DS-2`.
+    lists_pools: False if vreadd must not read both disks to compare them as clones."""
     text = image.layout.read_text()
     assert STORAGE in text
     layout, path = folder / "second.json", folder / "second.img"
-    layout.write_text(text.replace(STORAGE, "DS-2"))
+    document = json.loads(text.replace(STORAGE, "DS-2"))
+    for filesystem in document["filesystems"]:
+        for directory in filesystem["data-dirs"]:
+            if not lists_pools:
+                directory["pools"] = []
+                directory.pop("namespace-ids", None)
+    layout.write_text(json.dumps(document))
     shutil.copyfile(image.path, path)
     return f"[datanode dn2]\nimage = {path}\nlayout = {layout}\n"
 
