@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread;
 
+import java.lang.reflect.Field;
+import java.util.HashMap;
+import java.util.Map;
+
 /**
- * The errors that libvread and the kernel return (Linux's numbers, negative). The client and the
- * publisher ask this class for the name of an error, and whether an error means that the connection
- * or the file is lost.
+ * The errors that libvread and the kernel return (Linux's numbers, negative), their names, and
+ * whether an error means that the connection or the file is lost.
  */
 public final class Errno {
   public static final int EPERM = -1;
   public static final int ENOENT = -2;
   public static final int EINTR = -4;
   public static final int EIO = -5;
+  public static final int ENXIO = -6;
   public static final int EBADF = -9;
   public static final int EAGAIN = -11;
   public static final int ENOMEM = -12;
@@ -33,70 +37,31 @@ public final class Errno {
   public static final int ENOTCONN = -107;
   public static final int ECONNREFUSED = -111;
 
+  private static final Map<Integer, String> NAMES = new HashMap<>();
+
+  static {
+    try {
+      for (Field constant : Errno.class.getFields()) {
+        NAMES.put(constant.getInt(null), constant.getName());
+      }
+    } catch (IllegalAccessException e) { // they are public
+      throw new AssertionError(e);
+    }
+  }
+
   private Errno() {}
 
+  /** As in errno.h, or "errno-" and a number. */
   public static String name(int errno) {
-    switch (errno) {
-      case EPERM:
-        return "EPERM";
-      case ENOENT:
-        return "ENOENT";
-      case EINTR:
-        return "EINTR";
-      case EIO:
-        return "EIO";
-      case EBADF:
-        return "EBADF";
-      case EAGAIN:
-        return "EAGAIN";
-      case ENOMEM:
-        return "ENOMEM";
-      case EACCES:
-        return "EACCES";
-      case EBUSY:
-        return "EBUSY";
-      case EEXIST:
-        return "EEXIST";
-      case ENODEV:
-        return "ENODEV";
-      case EINVAL:
-        return "EINVAL";
-      case EMFILE:
-        return "EMFILE";
-      case ENOSPC:
-        return "ENOSPC";
-      case ERANGE:
-        return "ERANGE";
-      case EBADE:
-        return "EBADE";
-      case ENODATA:
-        return "ENODATA";
-      case ETIME:
-        return "ETIME";
-      case EPROTO:
-        return "EPROTO";
-      case EBADMSG:
-        return "EBADMSG";
-      case EILSEQ:
-        return "EILSEQ";
-      case EDESTADDRREQ:
-        return "EDESTADDRREQ";
-      case EOPNOTSUPP:
-        return "EOPNOTSUPP";
-      case ENOTCONN:
-        return "ENOTCONN";
-      case ECONNREFUSED:
-        return "ECONNREFUSED";
-      default:
-        return "errno-" + -errno;
-    }
+    String name = NAMES.get(errno);
+    return name == null ? "errno-" + -errno : name;
   }
 
   /** The name of an error met while connecting, where some errors have another meaning. */
   public static String connectName(int errno) {
     switch (errno) {
       case ENOENT:
-      case -6: // ENXIO
+      case ENXIO:
         return "no-device";
       case EACCES:
       case EPERM:

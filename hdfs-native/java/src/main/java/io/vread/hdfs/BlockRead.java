@@ -59,7 +59,7 @@ final class BlockRead {
     return token;
   }
 
-  /** When the token ends, in ms since 1970. Long.MAX_VALUE: there is none, or it does not say. */
+  /** When the token ends, in ms since 1970. Long.MAX_VALUE: there is none. */
   long expiry() {
     return parsed.expiry();
   }
