@@ -5,7 +5,7 @@ import java.util.Map;
 
 /**
  * The JMX bean {@code io.vread:type=Client}, with the client plug-in's statistics: see
- * docs/hadoop.md. {@link ClientProcess} implements it.
+ * docs/hadoop.md.
  */
 public interface ClientMXBean {
   /** Readers handed out to the HDFS client. */

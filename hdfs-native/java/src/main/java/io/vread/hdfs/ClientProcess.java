@@ -4,14 +4,7 @@ package io.vread.hdfs;
 import io.vread.BackgroundThread;
 import io.vread.Clock;
 import io.vread.Settings;
-import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.nio.file.StandardCopyOption;
-import java.util.Map;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -23,7 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What exists once per process, or per class loader with the jar: the daemon thread, the
- * statistics, and the two places that show them, a JMX bean and a file.
+ * statistics, and when their JMX bean and their file are there.
  *
  * <p>The file is also written while the JVM runs, because a JVM inside another program (libhdfs)
  * does not end in order.
@@ -33,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * such a loader bean and shutdown hook go, too, soon after the last read, and come back with the
  * next. In Hadoop's own class loader they stay.
  */
-final class ClientProcess implements ClientMXBean {
+final class ClientProcess {
   private static final Logger LOG = LoggerFactory.getLogger(ClientProcess.class);
 
   /** Runs after Hadoop has closed the file systems (FileSystem.SHUTDOWN_HOOK_PRIORITY is 10). */
@@ -57,11 +50,7 @@ final class ClientProcess implements ClientMXBean {
   private volatile long lastUse;
   private volatile boolean awake;
 
-  private volatile String statisticsFile = "";
-
   // Covered by this object's lock:
-  private String written = "";
-  private boolean writeFailed;
   private boolean shown; // registering the bean was tried
   private boolean registered;
   private boolean hooked;
@@ -107,7 +96,7 @@ final class ClientProcess implements ClientMXBean {
   }
 
   private boolean namesFile(Settings settings) {
-    return statisticsFile.isEmpty() && !settings.statisticsFile().isEmpty();
+    return !statistics.file().isNamed() && !settings.statisticsFile().isEmpty();
   }
 
   /**
@@ -116,9 +105,9 @@ final class ClientProcess implements ClientMXBean {
    */
   private synchronized void wake(Settings settings) {
     if (namesFile(settings)) {
-      statisticsFile = settings.statisticsFile().replace("%p", Long.toString(pid()));
+      statistics.file().name(settings.statisticsFile());
     }
-    if (!statisticsFile.isEmpty() && !hooked) {
+    if (statistics.file().isNamed() && !hooked) {
       hook();
     }
     if (!awake) {
@@ -135,7 +124,7 @@ final class ClientProcess implements ClientMXBean {
         if (!shown) {
           show();
         }
-        boolean changed = refreshFile();
+        boolean changed = statistics.file().refresh(statistics.json());
         if (changed || !sleep()) {
           daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
         }
@@ -173,7 +162,7 @@ final class ClientProcess implements ClientMXBean {
   private void show() {
     shown = true; // or another class loader's is
     try {
-      ManagementFactory.getPlatformMBeanServer().registerMBean(this, name());
+      ManagementFactory.getPlatformMBeanServer().registerMBean(statistics, name());
       registered = true;
     } catch (Throwable e) { // e.g. a JVM without JMX
       LOG.debug("vread: no JMX bean (is the jar loaded twice?)", e);
@@ -192,94 +181,7 @@ final class ClientProcess implements ClientMXBean {
     registered = false;
   }
 
-  @Override
-  public long getOpens() {
-    return statistics.opens();
-  }
-
-  @Override
-  public long getReads() {
-    return statistics.reads();
-  }
-
-  @Override
-  public long getBytes() {
-    return statistics.bytes();
-  }
-
-  @Override
-  public long getFailures() {
-    return statistics.failures();
-  }
-
-  @Override
-  public Map<String, Long> getFailureReasons() {
-    return statistics.failureReasons();
-  }
-
-  @Override
-  public long getFallbackBlocks() {
-    return statistics.fallbackBlocks();
-  }
-
-  @Override
-  public Map<String, Long> getFallbackReasons() {
-    return statistics.fallbackReasons();
-  }
-
-  @Override
-  public long getCompeteMeasured() {
-    return statistics.measured();
-  }
-
-  @Override
-  public long getCompeteFailed() {
-    return statistics.notMeasured();
-  }
-
-  @Override
-  public long getHdfsBytes() {
-    return Statistics.hdfsBytes();
-  }
-
-  @Override
-  public String json() {
-    return statistics.json(pid());
-  }
-
-  // ---- the file ---------------------------------------------------------------------------------
-
-  /** Replaces the file as a whole: writes a file beside it and renames that file. */
-  @Override
-  public synchronized String writeStatistics() throws IOException {
-    if (statisticsFile.isEmpty()) {
-      return "";
-    }
-    Path file = Paths.get(statisticsFile).toAbsolutePath();
-    Path fresh = file.resolveSibling("." + file.getFileName() + "." + pid());
-    String text = json();
-    Files.write(fresh, text.getBytes(StandardCharsets.US_ASCII));
-    Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    written = text;
-    return file.toString();
-  }
-
-  /** Writes the file if the statistics have changed, and says so. Warns once until it succeeds. */
-  private synchronized boolean refreshFile() {
-    if (statisticsFile.isEmpty() || json().equals(written)) {
-      return false;
-    }
-    try {
-      writeStatistics();
-      writeFailed = false;
-    } catch (IOException | RuntimeException e) {
-      if (!writeFailed) {
-        LOG.warn("vread: cannot write {}: {}", statisticsFile, e.toString());
-      }
-      writeFailed = true;
-    }
-    return true;
-  }
+  // ---- the end of the JVM -----------------------------------------------------------------------
 
   private void hook() {
     try {
@@ -303,18 +205,7 @@ final class ClientProcess implements ClientMXBean {
   private final class AtExit implements Runnable {
     @Override
     public void run() {
-      refreshFile();
-    }
-  }
-
-  /** Parses the JVM's name, because Java 8 has no other way. 0: unknown. */
-  private static long pid() {
-    String name = ManagementFactory.getRuntimeMXBean().getName();
-    int at = name.indexOf('@');
-    try {
-      return Long.parseLong(at < 0 ? name : name.substring(0, at));
-    } catch (NumberFormatException e) {
-      return 0;
+      statistics.file().refresh(statistics.json());
     }
   }
 }

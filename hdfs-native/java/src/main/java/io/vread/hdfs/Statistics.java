@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -9,10 +10,10 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.StorageStatistics;
 
 /**
- * Counts what this process read through vRead, and why blocks were read by other means.
- * {@link ClientProcess} shows the counts.
+ * Counts what this process read through vRead, and why blocks were read by other means. Shows the
+ * counts as attributes of a JMX bean, as a line of JSON, and in a file.
  */
-final class Statistics {
+final class Statistics implements ClientMXBean {
   private final LongAdder opens = new LongAdder();
   private final LongAdder reads = new LongAdder();
   private final LongAdder bytes = new LongAdder();
@@ -22,6 +23,7 @@ final class Statistics {
   private final LongAdder notMeasured = new LongAdder();
   private final Map<String, LongAdder> failureReasons = new ConcurrentHashMap<>();
   private final Map<String, LongAdder> fallbackReasons = new ConcurrentHashMap<>();
+  private final StatisticsFile file = new StatisticsFile();
   private volatile String endpoint = "";
   private volatile String library = "";
 
@@ -66,47 +68,54 @@ final class Statistics {
     counter.increment();
   }
 
-  long opens() {
+  @Override
+  public long getOpens() {
     return opens.sum();
   }
 
-  long reads() {
+  @Override
+  public long getReads() {
     return reads.sum();
   }
 
-  long bytes() {
+  @Override
+  public long getBytes() {
     return bytes.sum();
   }
 
   /** The average of the bytes that a reader has read. 0: there was no reader. */
   long bytesPerReader() {
-    long readers = opens();
-    return readers == 0 ? 0 : bytes() / readers;
+    long readers = getOpens();
+    return readers == 0 ? 0 : getBytes() / readers;
   }
 
-  long failures() {
+  @Override
+  public long getFailures() {
     return failures.sum();
   }
 
-  long fallbackBlocks() {
+  @Override
+  public long getFallbackBlocks() {
     return refused.sum();
   }
 
-  Map<String, Long> failureReasons() {
+  @Override
+  public Map<String, Long> getFailureReasons() {
     return sums(failureReasons);
   }
 
-  Map<String, Long> fallbackReasons() {
+  @Override
+  public Map<String, Long> getFallbackReasons() {
     return sums(fallbackReasons);
   }
 
-  /** Probes that have told which way is faster. */
-  long measured() {
+  @Override
+  public long getCompeteMeasured() {
     return measured.sum();
   }
 
-  /** Probes without a result. */
-  long notMeasured() {
+  @Override
+  public long getCompeteFailed() {
     return notMeasured.sum();
   }
 
@@ -118,35 +127,42 @@ final class Statistics {
     return result;
   }
 
-  /** Bytes that applications of this JVM have read from HDFS in any way, as Hadoop counts them. */
-  static long hdfsBytes() {
+  @Override
+  public long getHdfsBytes() {
     StorageStatistics hdfs = FileSystem.getGlobalStorageStatistics().get("hdfs");
     Long read = hdfs == null ? null : hdfs.getLong("bytesRead");
     return read == null ? 0 : read;
   }
 
-  /**
-   * The statistics as a line of JSON. Its vread.bytes include all bytes of its hdfs.bytes that came
-   * by vRead.
-   */
-  String json(long pid) {
-    long allBytes = hdfsBytes(); // first, because Hadoop counts a read after vRead does
+  /** Its vread.bytes include all bytes of its hdfs.bytes that came by vRead. */
+  @Override
+  public String json() {
+    long allBytes = getHdfsBytes(); // first, because Hadoop counts a read after vRead does
     StringBuilder out = new StringBuilder();
-    out.append("{\"pid\":").append(pid);
+    out.append("{\"pid\":").append(StatisticsFile.pid());
     out.append(",\"endpoint\":").append(quoted(endpoint));
     out.append(",\"library\":").append(quoted(library));
-    out.append(",\"vread\":{\"opens\":").append(opens());
-    out.append(",\"reads\":").append(reads());
-    out.append(",\"bytes\":").append(bytes());
-    out.append(",\"failures\":").append(failures());
+    out.append(",\"vread\":{\"opens\":").append(getOpens());
+    out.append(",\"reads\":").append(getReads());
+    out.append(",\"bytes\":").append(getBytes());
+    out.append(",\"failures\":").append(getFailures());
     out.append(",\"reasons\":");
-    append(out, failureReasons());
-    out.append("},\"fallback\":{\"blocks\":").append(fallbackBlocks());
+    append(out, getFailureReasons());
+    out.append("},\"fallback\":{\"blocks\":").append(getFallbackBlocks());
     out.append(",\"reasons\":");
-    append(out, fallbackReasons());
-    out.append("},\"compete\":{\"measured\":").append(measured());
-    out.append(",\"failed\":").append(notMeasured());
+    append(out, getFallbackReasons());
+    out.append("},\"compete\":{\"measured\":").append(getCompeteMeasured());
+    out.append(",\"failed\":").append(getCompeteFailed());
     return out.append("},\"hdfs\":{\"bytes\":").append(allBytes).append("}}\n").toString();
+  }
+
+  StatisticsFile file() {
+    return file;
+  }
+
+  @Override
+  public String writeStatistics() throws IOException {
+    return file.write(json());
   }
 
   private static void append(StringBuilder out, Map<String, Long> reasons) {

@@ -103,8 +103,8 @@ public class AccessorTest {
     readAll(reader, 0, 4096);
     assertTrue("calls " + backend.reads, backend.reads <= 13);
     assertEquals(0, backend.preads);
-    assertEquals((LENGTH + 4095) / 4096, statistics.reads());
-    assertEquals(LENGTH, statistics.bytes());
+    assertEquals((LENGTH + 4095) / 4096, statistics.getReads());
+    assertEquals(LENGTH, statistics.getBytes());
     reader.close();
   }
 
@@ -235,8 +235,8 @@ public class AccessorTest {
         daemon.pass(60_000);
       }
     }
-    assertEquals(2 * errnos.length, statistics.failures());
-    assertEquals(Long.valueOf(2), statistics.failureReasons().get("EBADE"));
+    assertEquals(2 * errnos.length, statistics.getFailures());
+    assertEquals(Long.valueOf(2), statistics.getFailureReasons().get("EBADE"));
   }
 
   /** The error is behind bytes that can be read: first a short read, then the exception. */
@@ -511,8 +511,8 @@ public class AccessorTest {
     assertArrayEquals(content(dst.length, dst.length + 1500), buffer.array());
     assertFalse(reader.isShortCircuit() || reader.isLocal());
     assertEquals(4, reader.getNetworkDistance());
-    assertEquals(1, statistics.failures());
-    assertEquals("no longer counted", dst.length, statistics.bytes());
+    assertEquals(1, statistics.getFailures());
+    assertEquals("no longer counted", dst.length, statistics.getBytes());
     assertEquals(0, backend.openFiles());
     reader.close();
     assertFalse(stock.open);
@@ -561,7 +561,7 @@ public class AccessorTest {
     assertTrue("the flag", Thread.interrupted());
     backend.readErrnos.add(Errno.EINTR); // while it waited
     assertSame(InterruptedIOException.class, failure(reader, new byte[50_000]).getClass());
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
     assertNull(refusal());
     assertEquals(50_000, reader.read(0, new byte[50_000], 0, 50_000));
     reader.close();
@@ -665,6 +665,6 @@ public class AccessorTest {
     assertEquals(0, reader.read(0, dst, 10, 0));
     reader.close();
     assertNull(refusal());
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
   }
 }

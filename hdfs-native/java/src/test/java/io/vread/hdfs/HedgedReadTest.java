@@ -118,7 +118,7 @@ public class HedgedReadTest {
 
   private void refusedAsHedge(ReplicaAccessor reader, long times) {
     assertNull(reader);
-    assertEquals(Collections.singletonMap("hedge", times), statistics.fallbackReasons());
+    assertEquals(Collections.singletonMap("hedge", times), statistics.getFallbackReasons());
   }
 
   @Test
@@ -167,8 +167,8 @@ public class HedgedReadTest {
     backend.errnoAfterRead = Errno.EIO;
     first.end();
     assertNull(build(hedged));
-    assertEquals((Long) 1L, statistics.fallbackReasons().get("EIO"));
-    assertEquals((Long) 1L, statistics.fallbackReasons().get("hedge"));
+    assertEquals((Long) 1L, statistics.getFallbackReasons().get("EIO"));
+    assertEquals((Long) 1L, statistics.getFallbackReasons().get("hedge"));
   }
 
   /** Other readers of the same block, before anything is late, share the replica as always. */
@@ -179,7 +179,7 @@ public class HedgedReadTest {
     clock.pass(THRESHOLD_MS / 2 - 1);
     assertNotNull(build(hedged));
     first.end();
-    assertEquals(0, statistics.fallbackBlocks());
+    assertEquals(0, statistics.getFallbackBlocks());
   }
 
   @Test

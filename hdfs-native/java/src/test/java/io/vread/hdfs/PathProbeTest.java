@@ -133,7 +133,7 @@ public class PathProbeTest {
     assertEquals(PathSelector.Way.STOCK, winner());
     vreadNanos = 1000;
     assertEquals(PathSelector.Way.VREAD, winner());
-    assertEquals("nothing an application sees", 0, statistics.bytes() + statistics.failures());
+    assertEquals("nothing an application sees", 0, statistics.getBytes() + statistics.getFailures());
   }
 
   /** While all processors are busy, now and then a read waits long. */
@@ -241,7 +241,7 @@ public class PathProbeTest {
     }
     assertEquals(PathSelector.Way.VREAD, winner());
     assertEquals(PathSelector.Way.STOCK, winner());
-    assertEquals("no reader failed", 0, statistics.failures());
+    assertEquals("no reader failed", 0, statistics.getFailures());
   }
 
   /** A datanode may still be writing its end. */
@@ -325,7 +325,7 @@ public class PathProbeTest {
     lose(client.selectors().known(BLOCK));
     int opens = backend.opens;
     assertNull(build(conf));
-    assertEquals((Long) 1L, statistics.fallbackReasons().get("slower"));
+    assertEquals((Long) 1L, statistics.getFallbackReasons().get("slower"));
     assertEquals(opens, backend.opens);
     Configuration off = new Configuration(false);
     off.set(Settings.COMPETE, "false");
@@ -362,7 +362,7 @@ public class PathProbeTest {
     remote.flags |= Backend.FLAG_REMOTE;
     backend.blocks.put(far, remote);
     assertNull(build(conf, Reads.HERE, far));
-    assertEquals((Long) 2L, statistics.fallbackReasons().get("short-circuit"));
+    assertEquals((Long) 2L, statistics.getFallbackReasons().get("short-circuit"));
   }
 
   @Test
@@ -375,7 +375,7 @@ public class PathProbeTest {
         .setVisibleLength(LENGTH)
         .setConfiguration(conf);
     assertNull(builder.build(Settings.of(conf), context, client, false, probe));
-    assertEquals((Long) 1L, statistics.fallbackReasons().get("no-locations"));
+    assertEquals((Long) 1L, statistics.getFallbackReasons().get("no-locations"));
     assertEquals(0, backend.opens);
   }
 }

@@ -187,7 +187,7 @@ public class PoolShareTest {
     read(reader, 0, PIECE);
     hasOnly(FULL);
     reader.close();
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
   }
 
   @Test
@@ -233,7 +233,7 @@ public class PoolShareTest {
     read(reader, 0, 2 * PIECE);
     hasOnly(FULL);
     reader.close();
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
   }
 
   @Test
@@ -262,7 +262,7 @@ public class PoolShareTest {
     for (VreadReplicaAccessor reader : readers) {
       reader.close();
     }
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
   }
 
   /** The block cannot be opened on the new connection: the old one must do, without more tries. */
@@ -279,7 +279,7 @@ public class PoolShareTest {
     assertEquals(Arrays.asList(SMALL, FULL), backend.shares());
     reader.close();
     hasOnly(FULL);
-    assertEquals(0, statistics.failures());
+    assertEquals(0, statistics.getFailures());
   }
 
   /** The block went while the reader was idle: the read must fail with the reason. */

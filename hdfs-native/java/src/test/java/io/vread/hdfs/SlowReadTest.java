@@ -102,10 +102,10 @@ public class SlowReadTest {
     VreadReplicaAccessor reader = reader();
     assertEquals(LENGTH, readAll(reader));
     assertSame(PathSelector.Way.STOCK, way());
-    assertEquals("no failure of vRead", 0, statistics.failures());
-    assertTrue("by vRead " + statistics.bytes(), statistics.bytes() <= 12 * PIECE);
+    assertEquals("no failure of vRead", 0, statistics.getFailures());
+    assertTrue("by vRead " + statistics.getBytes(), statistics.getBytes() <= 12 * PIECE);
     reader.close();
-    int rest = LENGTH - (int) statistics.bytes();
+    int rest = LENGTH - (int) statistics.getBytes();
     int pairs = PathProbe.PAIRS;
     assertEquals(
         "short pieces, because a reader waits",
@@ -159,7 +159,7 @@ public class SlowReadTest {
     VreadReplicaAccessor reader = reader();
     assertEquals(LENGTH, readAll(reader, SMALL));
     assertSame(PathSelector.Way.STOCK, way());
-    long end = statistics.bytes();
+    long end = statistics.getBytes();
     int growing = (8 + 16 + 32 + 64) << 10; // the first fills of the buffer
     assertTrue("left at " + end, end > growing && end < LENGTH);
     assertEquals("left within a fill, at " + end, 0, (end - growing) % (128 << 10));

@@ -26,8 +26,8 @@ public class StatisticsTest {
     statistics.compared(true);
     statistics.compared(true);
     statistics.compared(false);
-    JsonNode json = new ObjectMapper().readTree(statistics.json(42));
-    assertEquals(42, json.get("pid").asLong());
+    JsonNode json = new ObjectMapper().readTree(statistics.json());
+    assertEquals(StatisticsFile.pid(), json.get("pid").asLong());
     assertEquals("/dev/\"odd\\\n\u00e9", json.get("endpoint").asText());
     assertEquals("/lib/libvread_jni.so", json.get("library").asText());
     assertEquals(1, json.at("/vread/opens").asLong());
@@ -46,7 +46,7 @@ public class StatisticsTest {
 
   @Test
   public void emptyIsStillWhole() throws IOException {
-    JsonNode json = new ObjectMapper().readTree(statistics.json(1));
+    JsonNode json = new ObjectMapper().readTree(statistics.json());
     assertEquals(0, json.at("/vread/reasons").size());
     assertEquals(0, json.at("/fallback/reasons").size());
     assertEquals(0, json.at("/vread/bytes").asLong());
