@@ -4,8 +4,8 @@ package io.vread.hdfs;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.util.Arrays;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
@@ -27,47 +27,15 @@ import org.apache.hadoop.hdfs.util.StripedBlockUtil;
  * <p>Threads: any thread.
  */
 final class BlockLocations {
-  /** A block of a file. The file is part of it, because a router shows several clusters as one. */
-  private static final class Key {
-    private final String file;
-    private final String pool;
-    private final long id;
-    private final long generationStamp;
-
-    Key(String file, String pool, long id, long generationStamp) {
-      this.file = file;
-      this.pool = pool;
-      this.id = id;
-      this.generationStamp = generationStamp;
-    }
-
-    @Override
-    public boolean equals(Object other) {
-      if (!(other instanceof Key)) {
-        return false;
-      }
-      Key that = (Key) other;
-      return id == that.id
-          && generationStamp == that.generationStamp
-          && pool.equals(that.pool)
-          && file.equals(that.file);
-    }
-
-    @Override
-    public int hashCode() {
-      return Objects.hash(file, id, generationStamp);
-    }
-  }
-
   /** One answer about a block, and older answers about the same block that somebody still has. */
   private static final class Answer extends WeakReference<LocatedBlock>
-      implements BiFunction<Key, Answer, Answer> {
-    private final Key key;
+      implements BiFunction<Object, Answer, Answer> {
+    private final Object key;
     private final ErasureCodingPolicy policy; // null: the file is not striped
     private final BlockLocation.Places places = new BlockLocation.Places();
     private Answer older;
 
-    Answer(Key key, LocatedBlock block, ErasureCodingPolicy policy,
+    Answer(Object key, LocatedBlock block, ErasureCodingPolicy policy,
         ReferenceQueue<LocatedBlock> queue) {
       super(block, queue);
       this.key = key;
@@ -76,13 +44,13 @@ final class BlockLocations {
 
     /** Puts this answer before the one that was the newest. */
     @Override
-    public Answer apply(Key same, Answer before) {
+    public Answer apply(Object same, Answer before) {
       older = withoutCollected(before);
       return this;
     }
   }
 
-  private final Map<Key, Answer> newest = new ConcurrentHashMap<>();
+  private final Map<Object, Answer> newest = new ConcurrentHashMap<>();
   private final ReferenceQueue<LocatedBlock> collected = new ReferenceQueue<>();
 
   /** Takes the locations of a file's blocks from an answer; null is ignored. */
@@ -103,14 +71,19 @@ final class BlockLocations {
 
   private void learn(String file, LocatedBlock block, ErasureCodingPolicy policy) {
     ExtendedBlock name = block.getBlock();
-    Key key =
-        new Key(file, name.getBlockPoolId(), name.getBlockId(), name.getGenerationStamp());
+    Object key =
+        key(file, name.getBlockPoolId(), name.getBlockId(), name.getGenerationStamp());
     newest.compute(key, new Answer(key, block, policy, collected));
+  }
+
+  /** Names a block. The file is part of it, because a router shows several clusters as one. */
+  private static Object key(String file, String pool, long id, long generationStamp) {
+    return Arrays.asList(file, pool, id, generationStamp);
   }
 
   /** Where the block is; null: no answer about it is known. */
   BlockLocation find(String file, BlockKey block) {
-    Key key = new Key(file, block.pool(), block.groupId(), block.generationStamp());
+    Object key = key(file, block.pool(), block.groupId(), block.generationStamp());
     for (Answer answer = newest.get(key); answer != null; answer = answer.older) {
       LocatedBlock located = answer.get();
       if (located != null) {

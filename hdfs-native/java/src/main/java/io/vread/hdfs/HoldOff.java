@@ -2,7 +2,6 @@
 package io.vread.hdfs;
 
 import io.vread.Clock;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -22,15 +21,7 @@ final class HoldOff {
   private final Clock clock;
   private final long firstFailureMs;
   private final long longestFailureMs;
-  private final Map<BlockKey, Hold> entries =
-      new LinkedHashMap<BlockKey, Hold>(16, 0.75f, true) {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<BlockKey, Hold> eldest) {
-          return size() > CAPACITY;
-        }
-      };
+  private final Map<BlockKey, Hold> entries = BoundedMap.of(CAPACITY);
 
   private static final class Hold {
     final Backoff backoff;

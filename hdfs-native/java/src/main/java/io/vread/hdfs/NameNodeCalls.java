@@ -4,9 +4,11 @@ package io.vread.hdfs;
 import io.vread.BackgroundThread;
 import java.io.IOException;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -21,8 +23,14 @@ import org.slf4j.LoggerFactory;
  */
 final class NameNodeCalls {
   /** Stops at an interrupt. */
-  interface Call {
+  interface Call extends Callable<Void> {
     void run() throws IOException;
+
+    @Override
+    default Void call() throws IOException {
+      run();
+      return null;
+    }
   }
 
   static final long LIMIT_MS = 20_000;
@@ -60,72 +68,45 @@ final class NameNodeCalls {
       return false;
     }
     UnderWay task = new UnderWay(nameNode, call);
+    task.limit = timer.schedule(new Limit(task), LIMIT_MS, TimeUnit.MILLISECONDS);
     try {
       threads.execute(task);
     } catch (RejectedExecutionException e) {
-      underWay.remove(nameNode);
+      task.end();
       return false;
     }
-    task.endBy(timer.schedule(new Limit(task), LIMIT_MS, TimeUnit.MILLISECONDS));
     return true;
   }
 
-  /** One call. */
-  private final class UnderWay implements Runnable {
+  /** One call. Once cancelled it is interrupted, or not made at all. */
+  private final class UnderWay extends FutureTask<Void> {
     private final String nameNode;
-    private final Call call;
-
-    // Covered by this object's lock:
-    private Thread thread; // null: not begun, or over
-    private boolean late;
-    private boolean over;
-    private Future<?> limit; // not needed once the call is over
+    private Future<?> limit;
 
     UnderWay(String nameNode, Call call) {
+      super(call);
       this.nameNode = nameNode;
-      this.call = call;
     }
 
     @Override
     public void run() {
       try {
-        if (begin()) {
-          call.run();
-        }
-      } catch (Throwable e) { // the caller has gone on
-        LOG.debug("vread: {}: a call to the NameNode failed", nameNode, e);
+        super.run();
       } finally {
+        Thread.interrupted(); // meant for the call, not for the thread's next one
         end();
-        underWay.remove(nameNode);
       }
     }
 
-    private synchronized boolean begin() {
-      thread = Thread.currentThread();
-      return !late;
+    void end() {
+      limit.cancel(false); // it refers to the call
+      underWay.remove(nameNode);
     }
 
-    private synchronized void end() {
-      thread = null;
-      over = true;
-      Thread.interrupted(); // meant for the call, not for the thread's next one
-      if (limit != null) {
-        limit.cancel(false);
-      }
-    }
-
-    synchronized void endBy(Future<?> task) {
-      limit = task;
-      if (over && limit != null) {
-        limit.cancel(false);
-      }
-    }
-
-    synchronized void interrupt() {
-      late = true;
-      if (thread != null) {
-        thread.interrupt();
-      }
+    @Override
+    protected void setException(Throwable e) { // the caller has gone on
+      LOG.debug("vread: {}: a call to the NameNode failed", nameNode, e);
+      super.setException(e);
     }
   }
 
@@ -138,7 +119,7 @@ final class NameNodeCalls {
 
     @Override
     public void run() {
-      call.interrupt();
+      call.cancel(true);
     }
   }
 }
