@@ -30,8 +30,8 @@ static struct vread_file *file(jlong pointer)
 
 /* ---- connections --------------------------------------------------------- */
 
-METHOD(jlong, connect)
-(JNIEnv *env, jclass class, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
+METHOD(jlong, connectTo)
+(JNIEnv *env, jobject self, jbyteArray endpoint, jlong pool_bytes, jint timeout_ms,
  jint readahead_bytes)
 {
 	char path[4096] = "";
@@ -45,7 +45,7 @@ METHOD(jlong, connect)
 	jsize length = endpoint ? (*env)->GetArrayLength(env, endpoint) : 0;
 	int r;
 
-	(void)class;
+	(void)self;
 	if ((size_t)length >= sizeof(path) || pool_bytes < 0 || timeout_ms < 0 ||
 	    readahead_bytes < 0)
 		return -EINVAL;
@@ -57,31 +57,31 @@ METHOD(jlong, connect)
 	return r ?: (jlong)(uintptr_t)v;
 }
 
-METHOD(void, disconnect)(JNIEnv *env, jclass class, jlong v)
+METHOD(void, disconnect)(JNIEnv *env, jobject self, jlong v)
 {
 	(void)env;
-	(void)class;
+	(void)self;
 	vread_disconnect(connection(v));
 }
 
-METHOD(jint, ping)(JNIEnv *env, jclass class, jlong v)
+METHOD(jint, ping)(JNIEnv *env, jobject self, jlong v)
 {
 	(void)env;
-	(void)class;
+	(void)self;
 	return vread_ping(connection(v));
 }
 
 /* ---- files --------------------------------------------------------------- */
 
-METHOD(jlong, open)
-(JNIEnv *env, jclass class, jlong v, jbyteArray pool_id, jlong block_id, jlong generation_stamp,
+METHOD(jlong, openBlock)
+(JNIEnv *env, jobject self, jlong v, jbyteArray pool_id, jlong block_id, jlong generation_stamp,
  jlong visible_length, jobjectArray storage_ids, jbyteArray token, jint protect)
 {
 	struct vread_file *f;
 	struct jni_block b;
 	int r;
 
-	(void)class;
+	(void)self;
 	if (visible_length < 0)
 		return -EINVAL;
 	r = jni_block_init(env, &b, pool_id, block_id, generation_stamp, storage_ids, token);
@@ -94,30 +94,30 @@ METHOD(jlong, open)
 	return r ?: (jlong)(uintptr_t)f;
 }
 
-METHOD(void, close)(JNIEnv *env, jclass class, jlong f)
+METHOD(void, close)(JNIEnv *env, jobject self, jlong f)
 {
 	(void)env;
-	(void)class;
+	(void)self;
 	vread_close(file(f));
 }
 
-METHOD(jlong, length)(JNIEnv *env, jclass class, jlong f)
+METHOD(jlong, length)(JNIEnv *env, jobject self, jlong f)
 {
 	struct vread_stat st;
 	int r = vread_stat(file(f), &st);
 
 	(void)env;
-	(void)class;
+	(void)self;
 	return r ?: (jlong)st.visible_length;
 }
 
-METHOD(jint, flags)(JNIEnv *env, jclass class, jlong f)
+METHOD(jint, flags)(JNIEnv *env, jobject self, jlong f)
 {
 	struct vread_stat st;
 	int r = vread_stat(file(f), &st);
 
 	(void)env;
-	(void)class;
+	(void)self;
 	return r ?: (jint)(st.flags & (VREAD_FINALIZED | VREAD_REMOTE));
 }
 
@@ -161,37 +161,37 @@ static jint move_to(struct vread_file *f, jlong position)
 	return r < 0 ? (jint)r : 0;
 }
 
-METHOD(jint, read)
-(JNIEnv *env, jclass class, jlong f, jlong position, jbyteArray dst, jint offset, jint length)
+METHOD(jint, readArray)
+(JNIEnv *env, jobject self, jlong f, jlong position, jbyteArray dst, jint offset, jint length)
 {
 	struct array_sink sink = {env, dst, offset};
 	jint r;
 
-	(void)class;
+	(void)self;
 	if (!dst || !inside(offset, length, (*env)->GetArrayLength(env, dst)))
 		return -EINVAL;
 	r = move_to(file(f), position);
 	return r ?: (jint)vread_read_to(file(f), (size_t)length, into_array, &sink);
 }
 
-METHOD(jint, pread)
-(JNIEnv *env, jclass class, jlong f, jlong position, jbyteArray dst, jint offset, jint length)
+METHOD(jint, preadArray)
+(JNIEnv *env, jobject self, jlong f, jlong position, jbyteArray dst, jint offset, jint length)
 {
 	struct array_sink sink = {env, dst, offset};
 
-	(void)class;
+	(void)self;
 	if (!dst || position < 0 || !inside(offset, length, (*env)->GetArrayLength(env, dst)))
 		return -EINVAL;
 	return (jint)vread_pread_to(file(f), (size_t)length, (uint64_t)position, into_array, &sink);
 }
 
 METHOD(jint, readDirect)
-(JNIEnv *env, jclass class, jlong f, jlong position, jobject dst, jint offset, jint length)
+(JNIEnv *env, jobject self, jlong f, jlong position, jobject dst, jint offset, jint length)
 {
 	char *to = direct_range(env, dst, offset, length);
 	jint r;
 
-	(void)class;
+	(void)self;
 	if (!to)
 		return -EINVAL;
 	r = move_to(file(f), position);
@@ -199,11 +199,11 @@ METHOD(jint, readDirect)
 }
 
 METHOD(jint, preadDirect)
-(JNIEnv *env, jclass class, jlong f, jlong position, jobject dst, jint offset, jint length)
+(JNIEnv *env, jobject self, jlong f, jlong position, jobject dst, jint offset, jint length)
 {
 	char *to = direct_range(env, dst, offset, length);
 
-	(void)class;
+	(void)self;
 	if (!to || position < 0)
 		return -EINVAL;
 	return (jint)vread_pread(file(f), to, (size_t)length, (uint64_t)position);

@@ -43,14 +43,14 @@ public final class InterruptedCalls {
     System.out.println("open");
     System.in.read();
 
-    byte[] array = new byte[PIECE];
+    ByteBuffer array = ByteBuffer.allocate(PIECE);
     ByteBuffer direct = ByteBuffer.allocateDirect(PIECE);
     Map<String, LongSupplier> calls = new LinkedHashMap<>();
     calls.put("open", open);
-    calls.put("read", () -> backend.read(file, 0, array, 0, PIECE));
-    calls.put("readDirect", () -> backend.readDirect(file, PIECE, direct, 0, PIECE));
-    calls.put("pread", () -> backend.pread(file, 0, array, 0, PIECE));
-    calls.put("preadDirect", () -> backend.preadDirect(file, 0, direct, 0, PIECE));
+    calls.put("read", () -> backend.read(file, 0, array, PIECE));
+    calls.put("readDirect", () -> backend.read(file, PIECE, direct, PIECE));
+    calls.put("pread", () -> backend.pread(file, 0, array, PIECE));
+    calls.put("preadDirect", () -> backend.pread(file, 0, direct, PIECE));
     for (Map.Entry<String, LongSupplier> call : calls.entrySet()) {
       System.out.println(call.getKey() + " before: " + interrupted(call.getValue(), true));
       System.out.println(call.getKey() + " meanwhile: " + interrupted(call.getValue(), false));
@@ -59,7 +59,7 @@ public final class InterruptedCalls {
 
     CRC32 sum = new CRC32();
     for (long at = 0; at < backend.length(file); at += PIECE) {
-      sum.update(array, 0, backend.pread(file, at, array, 0, PIECE));
+      sum.update(array.array(), 0, backend.pread(file, at, array, PIECE));
     }
     backend.close(file);
     backend.disconnect(connection);

@@ -42,7 +42,7 @@ public final class NativeLibrary {
    * every change of a native method's signature or meaning. The library takes the number from the
    * header that javac makes of this class.
    */
-  public static final int VERSION = 2;
+  public static final int VERSION = 3;
 
   /** The values of {@link #reason}: why the library cannot be used. */
   public static final String MISSING = "no-library";

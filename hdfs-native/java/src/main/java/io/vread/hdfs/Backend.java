@@ -5,8 +5,7 @@ import io.vread.Protection;
 import java.nio.ByteBuffer;
 
 /**
- * The calls of libvread that the client plug-in needs (see vread.h). {@link NativeBackend}
- * implements them; tests use a fake.
+ * The calls of libvread that the client plug-in needs (see vread.h). Tests use a fake.
  *
  * <p>Connections and files are positive numbers; every negative result is an errno (see
  * {@link Errno}). No call throws.
@@ -44,13 +43,12 @@ interface Backend {
 
   int flags(long file);
 
-  /** Reads with read-ahead; one thread at a time. Short only at the end or before an error. */
-  int read(long file, long position, byte[] dst, int offset, int length);
+  /**
+   * Reads with read-ahead; one thread at a time. Short only at the end or before an error. dst: a
+   * buffer that is direct or has an array, and room for length bytes at its position, which stays.
+   */
+  int read(long file, long position, ByteBuffer dst, int length);
 
-  int readDirect(long file, long position, ByteBuffer dst, int offset, int length);
-
-  /** Reads without read-ahead; any number of threads. */
-  int pread(long file, long position, byte[] dst, int offset, int length);
-
-  int preadDirect(long file, long position, ByteBuffer dst, int offset, int length);
+  /** As {@link #read}, but without read-ahead, and by any number of threads. */
+  int pread(long file, long position, ByteBuffer dst, int length);
 }

@@ -211,7 +211,7 @@ final class Client {
     if (refusal != null) {
       return Opened.refused(refusal);
     }
-    ReplicaCache.Key key = new ReplicaCache.Key(read);
+    Object key = ReplicaCache.key(read);
     Replica cached = cache.acquire(key);
     if (cached != null) {
       if (cached.length() >= read.visibleLength()) {
@@ -225,7 +225,7 @@ final class Client {
 
   /** True if {@link #open} would need no answer of the backend. */
   boolean isOpen(BlockRead read) {
-    return cache.has(new ReplicaCache.Key(read));
+    return cache.has(ReplicaCache.key(read));
   }
 
   /** As {@link #open}, but the backend is asked in any case. */
@@ -255,7 +255,7 @@ final class Client {
     Connection failed = stale.connection();
     boolean retry = Errno.losesFile(errno);
     if (retry) {
-      cache.drop(new ReplicaCache.Key(read), stale);
+      cache.drop(ReplicaCache.key(read), stale);
     }
     if (Errno.losesConnection(errno)) {
       endpoint.failed(failed, errno);
@@ -380,7 +380,7 @@ final class Client {
         whole.replica.release();
         return refused(read.block(), Errno.ERANGE);
       }
-      cache.put(new ReplicaCache.Key(read), whole.replica, read.expiry());
+      cache.put(ReplicaCache.key(read), whole.replica, read.expiry());
       return whole;
     }
     whole.replica.release();

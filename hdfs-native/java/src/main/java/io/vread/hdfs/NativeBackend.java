@@ -6,20 +6,18 @@ import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 
 /**
- * The client plug-in's calls of libvread, through hdfs-native/jni/client.c. {@link Client} uses
- * them as a {@link Backend}. Use them only after the native library is loaded.
+ * The client plug-in's calls of libvread, through hdfs-native/jni/client.c. Use it only after the
+ * native library is loaded.
  */
-final class NativeBackend {
+final class NativeBackend implements Backend {
+  static final Backend INSTANCE = new NativeBackend();
+
   private NativeBackend() {}
 
-  static native long connect(
+  private native long connectTo(
       byte[] endpoint, long poolBytes, int timeoutMs, int readaheadBytes);
 
-  static native void disconnect(long connection);
-
-  static native int ping(long connection);
-
-  static native long open(
+  private native long openBlock(
       long connection,
       byte[] poolId,
       long blockId,
@@ -29,92 +27,65 @@ final class NativeBackend {
       byte[] token,
       int protection);
 
-  static native void close(long file);
+  private native int readArray(long file, long position, byte[] dst, int offset, int length);
 
-  static native long length(long file);
+  private native int preadArray(long file, long position, byte[] dst, int offset, int length);
 
-  static native int flags(long file);
+  private native int readDirect(long file, long position, ByteBuffer dst, int offset, int length);
 
-  static native int read(long file, long position, byte[] dst, int offset, int length);
+  private native int preadDirect(long file, long position, ByteBuffer dst, int offset, int length);
 
-  static native int pread(long file, long position, byte[] dst, int offset, int length);
+  @Override
+  public native void disconnect(long connection);
 
-  static native int readDirect(long file, long position, ByteBuffer dst, int offset, int length);
+  @Override
+  public native int ping(long connection);
 
-  static native int preadDirect(long file, long position, ByteBuffer dst, int offset, int length);
+  @Override
+  public native void close(long file);
 
-  /** The native methods as an object. */
-  static final Backend INSTANCE =
-      new Backend() {
-        @Override
-        public long connect(
-            String endpoint, long poolBytes, int timeoutMs, int readaheadBytes) {
-          byte[] path = endpoint.getBytes(Charset.defaultCharset());
-          return NativeBackend.connect(path, poolBytes, timeoutMs, readaheadBytes);
-        }
+  @Override
+  public native long length(long file);
 
-        @Override
-        public void disconnect(long connection) {
-          NativeBackend.disconnect(connection);
-        }
+  @Override
+  public native int flags(long file);
 
-        @Override
-        public int ping(long connection) {
-          return NativeBackend.ping(connection);
-        }
+  @Override
+  public long connect(String endpoint, long poolBytes, int timeoutMs, int readaheadBytes) {
+    byte[] path = endpoint.getBytes(Charset.defaultCharset());
+    return connectTo(path, poolBytes, timeoutMs, readaheadBytes);
+  }
 
-        @Override
-        public long open(
-            long connection,
-            BlockKey block,
-            long visibleLength,
-            byte[][] storageIds,
-            byte[] token,
-            Protection protection) {
-          return NativeBackend.open(
-              connection,
-              block.poolBytes(),
-              block.id(),
-              block.generationStamp(),
-              visibleLength,
-              storageIds,
-              token,
-              protection.code());
-        }
+  @Override
+  public long open(
+      long connection,
+      BlockKey block,
+      long visibleLength,
+      byte[][] storageIds,
+      byte[] token,
+      Protection protection) {
+    return openBlock(
+        connection,
+        block.poolBytes(),
+        block.id(),
+        block.generationStamp(),
+        visibleLength,
+        storageIds,
+        token,
+        protection.code());
+  }
 
-        @Override
-        public void close(long file) {
-          NativeBackend.close(file);
-        }
+  @Override
+  public int read(long file, long position, ByteBuffer dst, int length) {
+    return dst.isDirect()
+        ? readDirect(file, position, dst, dst.position(), length)
+        : readArray(file, position, dst.array(), dst.arrayOffset() + dst.position(), length);
+  }
 
-        @Override
-        public long length(long file) {
-          return NativeBackend.length(file);
-        }
-
-        @Override
-        public int flags(long file) {
-          return NativeBackend.flags(file);
-        }
-
-        @Override
-        public int read(long file, long position, byte[] dst, int offset, int length) {
-          return NativeBackend.read(file, position, dst, offset, length);
-        }
-
-        @Override
-        public int readDirect(long file, long position, ByteBuffer dst, int offset, int length) {
-          return NativeBackend.readDirect(file, position, dst, offset, length);
-        }
-
-        @Override
-        public int pread(long file, long position, byte[] dst, int offset, int length) {
-          return NativeBackend.pread(file, position, dst, offset, length);
-        }
-
-        @Override
-        public int preadDirect(long file, long position, ByteBuffer dst, int offset, int length) {
-          return NativeBackend.preadDirect(file, position, dst, offset, length);
-        }
-      };
+  @Override
+  public int pread(long file, long position, ByteBuffer dst, int length) {
+    return dst.isDirect()
+        ? preadDirect(file, position, dst, dst.position(), length)
+        : preadArray(file, position, dst.array(), dst.arrayOffset() + dst.position(), length);
+  }
 }

@@ -3,6 +3,7 @@ package io.vread.hdfs;
 
 import io.vread.BackgroundThread;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
@@ -183,7 +184,7 @@ final class PathProbe {
       int length;
       for (int done = 0; done < count; done += length) {
         length = Math.min(count - done, dst.length);
-        int got = from.pread(position + done, dst, 0, length);
+        int got = from.pread(position + done, ByteBuffer.wrap(dst), length);
         if (got != length) {
           throw new IOException("vread: " + got + " instead of " + length + " bytes");
         }

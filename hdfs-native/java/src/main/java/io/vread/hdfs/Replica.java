@@ -65,29 +65,29 @@ final class Replica extends Counted {
 
   // An unusable connection is not asked: it may hang, and a reader has waited for it already.
 
-  /** Reads with read-ahead. Only the reader that has the cursor may call it. */
-  int read(long position, byte[] dst, int offset, int count) {
-    return connection.usable()
-        ? connection.backend().read(file, position, dst, offset, count)
-        : Errno.ENOTCONN;
+  /**
+   * Reads with read-ahead, to dst's position, and moves it by the bytes read. Returns their number
+   * or a negative errno. Only the reader that has the cursor may call it.
+   */
+  int read(long position, ByteBuffer dst, int count) {
+    return moved(
+        dst,
+        connection.usable()
+            ? connection.backend().read(file, position, dst, count)
+            : Errno.ENOTCONN);
   }
 
-  /** Reads to the buffer's position, and leaves the position alone. */
-  int read(long position, ByteBuffer direct, int count) {
-    return connection.usable()
-        ? connection.backend().readDirect(file, position, direct, direct.position(), count)
-        : Errno.ENOTCONN;
+  /** The same without read-ahead and cursor. */
+  int pread(long position, ByteBuffer dst, int count) {
+    return moved(
+        dst,
+        connection.usable()
+            ? connection.backend().pread(file, position, dst, count)
+            : Errno.ENOTCONN);
   }
 
-  int pread(long position, byte[] dst, int offset, int count) {
-    return connection.usable()
-        ? connection.backend().pread(file, position, dst, offset, count)
-        : Errno.ENOTCONN;
-  }
-
-  int pread(long position, ByteBuffer direct, int count) {
-    return connection.usable()
-        ? connection.backend().preadDirect(file, position, direct, direct.position(), count)
-        : Errno.ENOTCONN;
+  private static int moved(ByteBuffer dst, int result) {
+    dst.position(dst.position() + Math.max(result, 0));
+    return result;
   }
 }

@@ -2,6 +2,7 @@
 package io.vread.hdfs;
 
 import io.vread.Clock;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -24,38 +25,6 @@ import java.util.function.Predicate;
  * after a while. A replica is dropped as soon as it or its connection proves stale.
  */
 final class ReplicaCache {
-  /**
-   * What a reader must have to get a replica from the cache: the same block of the same cluster, on
-   * the same storages, with the same token.
-   */
-  static final class Key {
-    private final BlockKey block;
-    private final String storages;
-    private final byte[] token; // null: none
-
-    Key(BlockRead read) {
-      this.block = read.block();
-      this.storages = read.storagesName();
-      this.token = read.token();
-    }
-
-    @Override
-    public boolean equals(Object other) {
-      if (!(other instanceof Key)) {
-        return false;
-      }
-      Key that = (Key) other;
-      return block.equals(that.block)
-          && storages.equals(that.storages)
-          && Arrays.equals(token, that.token);
-    }
-
-    @Override
-    public int hashCode() {
-      return block.hashCode() * 31 + Arrays.hashCode(token);
-    }
-  }
-
   private static final class Entry {
     final Replica replica;
     final long expiry;
@@ -71,7 +40,7 @@ final class ReplicaCache {
   private final Clock clock;
   private final int capacity;
   private final long idleMs;
-  private final LinkedHashMap<Key, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+  private final LinkedHashMap<Object, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
   ReplicaCache(Clock clock, int capacity, long idleMs) {
     this.clock = clock;
@@ -79,8 +48,18 @@ final class ReplicaCache {
     this.idleMs = idleMs;
   }
 
+  /**
+   * What a reader must have to get a replica from the cache: the same block of the same cluster, on
+   * the same storages, with the same token.
+   */
+  static Object key(BlockRead read) {
+    byte[] token = read.token();
+    return Arrays.asList(
+        read.block(), read.storagesName(), token == null ? null : ByteBuffer.wrap(token));
+  }
+
   /** The replica, with a reference for the caller; null: none. */
-  synchronized Replica acquire(Key key) {
+  synchronized Replica acquire(Object key) {
     Entry entry = entries.get(key);
     if (entry == null || !entry.replica.connection().usable()) {
       return null;
@@ -96,7 +75,7 @@ final class ReplicaCache {
   }
 
   /** True if {@link #acquire} would return a replica, unless it ends meanwhile. */
-  synchronized boolean has(Key key) {
+  synchronized boolean has(Object key) {
     Entry entry = entries.get(key);
     return entry != null && entry.replica.connection().usable();
   }
@@ -105,7 +84,7 @@ final class ReplicaCache {
    * Takes a reference of its own. Drops the replica that was cached for the key before. expiry:
    * when the key's token ends, in ms since 1970.
    */
-  void put(Key key, Replica replica, long expiry) {
+  void put(Object key, Replica replica, long expiry) {
     List<Replica> gone = new ArrayList<>();
     synchronized (this) {
       if (!replica.retain()) {
@@ -115,7 +94,7 @@ final class ReplicaCache {
       if (old != null) {
         gone.add(old.replica);
       }
-      Iterator<Map.Entry<Key, Entry>> eldest = entries.entrySet().iterator();
+      Iterator<Map.Entry<Object, Entry>> eldest = entries.entrySet().iterator();
       while (entries.size() > capacity) {
         gone.add(eldest.next().getValue().replica);
         eldest.remove();
@@ -131,7 +110,7 @@ final class ReplicaCache {
   }
 
   /** Drops the replica, if it is the one cached for the key. */
-  void drop(Key key, Replica replica) {
+  void drop(Object key, Replica replica) {
     synchronized (this) {
       Entry entry = entries.get(key);
       if (entry == null || entry.replica != replica) {
@@ -143,37 +122,33 @@ final class ReplicaCache {
   }
 
   void dropConnection(Connection connection) {
-    removeIf(entry -> entry.getValue().replica.connection() == connection);
+    removeIf(entry -> entry.replica.connection() == connection);
   }
 
   void dropIdle() {
     long now = clock.now();
-    removeIf(
-        entry -> entry.getValue().replica.unused() && now - entry.getValue().lastUsed >= idleMs);
+    removeIf(entry -> entry.replica.unused() && now - entry.lastUsed >= idleMs);
   }
 
   /** Drops all replicas that nobody reads. True: there were any. */
   boolean dropUnused() {
-    return removeIf(entry -> entry.getValue().replica.unused());
+    return removeIf(entry -> entry.replica.unused());
   }
 
   synchronized int size() {
     return entries.size();
   }
 
-  private boolean removeIf(Predicate<Map.Entry<Key, Entry>> condition) {
+  private boolean removeIf(Predicate<Entry> condition) {
     List<Replica> gone = new ArrayList<>();
     synchronized (this) {
-      entries
-          .entrySet()
-          .removeIf(
-              entry -> {
-                boolean removed = condition.test(entry);
-                if (removed) {
-                  gone.add(entry.getValue().replica);
-                }
-                return removed;
-              });
+      for (Iterator<Entry> each = entries.values().iterator(); each.hasNext(); ) {
+        Entry entry = each.next();
+        if (condition.test(entry)) {
+          gone.add(entry.replica);
+          each.remove();
+        }
+      }
     }
     release(gone);
     return !gone.isEmpty();

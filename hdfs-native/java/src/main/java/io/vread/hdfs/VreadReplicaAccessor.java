@@ -126,7 +126,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       throw new IndexOutOfBoundsException(
           length + " bytes at " + offset + " of an array of " + dst.length);
     }
-    int result = read(position, new Target.OfArray(dst, offset, length));
+    int result = readTo(position, ByteBuffer.wrap(dst, offset, length));
     if (failed(result)) {
       throw result == Errno.EINTR
           ? interrupted(position)
@@ -140,7 +140,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     if (dst.isReadOnly()) { // native code would still write into it
       throw new ReadOnlyBufferException();
     }
-    int result = read(position, new Target.OfBuffer(dst));
+    int result = readTo(position, dst);
     if (failed(result)) {
       throw result == Errno.EINTR
           ? interrupted(position)
@@ -211,24 +211,24 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
    * Returns the bytes read, {@link #END}, {@link #CLOSED}, or an errno. Throws only what a stock
    * reader throws.
    */
-  private int read(long position, Target target) throws IOException {
+  private int readTo(long position, ByteBuffer dst) throws IOException {
     lock.lock();
     try {
       if (closed) {
         return CLOSED;
       }
-      if (target.remaining() == 0) {
+      if (dst.remaining() == 0) {
         return 0;
       }
       if (position < 0 || position >= visibleLength) {
         return END;
       }
-      int count = (int) Math.min(target.remaining(), visibleLength - position);
+      int count = (int) Math.min(dst.remaining(), visibleLength - position);
       if (stock == null) {
         int done =
             lost || isBuffered(position, count)
-                ? takeBuffered(position, count, target)
-                : readAndWatch(position, count, target);
+                ? takeBuffered(position, count, dst)
+                : readAndWatch(position, count, dst);
         if (done == 0) {
           done = SLOWER; // what was left in the buffer when vRead was found slow is read
         }
@@ -239,7 +239,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
           return done;
         }
       }
-      return readStock(position, count, target);
+      return readStock(position, count, dst);
     } finally {
       lock.unlock();
       releaseIfClosed();
@@ -249,12 +249,12 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   /**
    * Only sequential reads are watched: of a positional read little is left when it is known slow.
    */
-  private int readAndWatch(long position, int count, Target target) {
+  private int readAndWatch(long position, int count, ByteBuffer dst) {
     if (detector == null || !held.hasCursor()) {
-      return readSome(position, count, target);
+      return readSome(position, count, dst);
     }
     long since = detector.now(), before = received;
-    int done = readSome(position, count, target);
+    int done = readSome(position, count, dst);
     int waitedFor = (int) (received - before);
     lost = done > 0 && detector.isLost(since, waitedFor, visibleLength - position - done);
     return done;
@@ -264,20 +264,20 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
    * Reads count bytes, or fewer if an error follows them: the next read then meets the error again.
    * Returns an errno if the first byte cannot be read.
    */
-  private int readSome(long position, int count, Target target) {
+  private int readSome(long position, int count, ByteBuffer dst) {
     held.begin();
     try {
-      return readSteps(position, count, target);
+      return readSteps(position, count, dst);
     } finally {
       held.end();
     }
   }
 
-  private int readSteps(long position, int count, Target target) {
+  private int readSteps(long position, int count, ByteBuffer dst) {
     boolean reopened = false;
     int done = 0;
     while (done < count) {
-      int step = step(position + done, count - done, target);
+      int step = step(position + done, count - done, dst);
       if (step > 0) {
         done += step;
       } else if (!reopened && reopen(step)) {
@@ -295,8 +295,8 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
   }
 
   /** Reads some of the count bytes. Returns their number, or an errno. */
-  private int step(long position, int count, Target target) {
-    int buffered = takeBuffered(position, count, target);
+  private int step(long position, int count, ByteBuffer dst) {
+    int buffered = takeBuffered(position, count, dst);
     if (buffered > 0) {
       return buffered;
     }
@@ -306,24 +306,24 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     InFlightReads.Call call = client.inFlight().begin(block);
     try {
       int errno = moveOver();
-      return errno != 0 ? errno : ask(position, count, target);
+      return errno != 0 ? errno : ask(position, count, dst);
     } finally {
       call.end();
     }
   }
 
   /** As step(), from the backend. */
-  private int ask(long position, int count, Target target) {
-    boolean direct = target.reachable();
+  private int ask(long position, int count, ByteBuffer dst) {
+    boolean direct = dst.isDirect() || dst.hasArray();
     boolean positional = !held.hasCursor() && position + count == visibleLength;
     int result;
     if (direct && (positional || !haveCursor())) {
-      result = target.pread(held.replica(), position, count);
+      result = held.replica().pread(position, dst, count);
     } else if (direct && count >= DIRECT_BYTES) {
-      result = target.read(held.replica(), position, count);
+      result = held.replica().read(position, dst, count);
     } else {
       result = fill(position);
-      return result > 0 ? takeBuffered(position, count, target) : result;
+      return result > 0 ? takeBuffered(position, count, dst) : result;
     }
     received += Math.max(result, 0);
     return result == 0 ? Errno.EIO : result;
@@ -389,13 +389,13 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return skip >= 0 && skip + count <= bufferLength;
   }
 
-  private int takeBuffered(long position, int count, Target target) {
+  private int takeBuffered(long position, int count, ByteBuffer dst) {
     long skip = position - bufferStart;
     if (skip < 0 || skip >= bufferLength) {
       return 0;
     }
     int taken = (int) Math.min(count, bufferLength - skip);
-    target.put(buffer, (int) skip, taken);
+    dst.put(buffer, (int) skip, taken);
     return taken;
   }
 
@@ -411,10 +411,11 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     }
     int wanted = (int) Math.min(nextFill, visibleLength - position);
     bufferLength = 0;
+    ByteBuffer into = ByteBuffer.wrap(buffer);
     int result =
         haveCursor()
-            ? held.replica().read(position, buffer, 0, wanted)
-            : held.replica().pread(position, buffer, 0, wanted);
+            ? held.replica().read(position, into, wanted)
+            : held.replica().pread(position, into, wanted);
     bufferStart = position;
     bufferLength = Math.max(result, 0);
     received += bufferLength;
@@ -436,7 +437,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
     return true;
   }
 
-  private int readStock(long position, int count, Target target) throws IOException {
+  private int readStock(long position, int count, ByteBuffer dst) throws IOException {
     if (stockPiece == null) {
       stockPiece = new byte[LARGEST_BUFFER];
     }
@@ -451,7 +452,7 @@ final class VreadReplicaAccessor extends ReplicaAccessor {
       client.hold(block, Errno.EIO);
       return Errno.EIO;
     }
-    target.put(stockPiece, 0, done);
+    dst.put(stockPiece, 0, done);
     distance = new Distance(stock.isShortCircuit(), stock.networkDistance());
     return done;
   }

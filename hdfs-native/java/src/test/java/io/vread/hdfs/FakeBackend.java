@@ -163,33 +163,21 @@ final class FakeBackend implements Backend {
   }
 
   @Override
-  public int read(long file, long position, byte[] dst, int offset, int length) {
+  public int read(long file, long position, ByteBuffer dst, int length) {
     reads++;
-    return get(file, position, ByteBuffer.wrap(dst, offset, length));
+    return get(file, position, part(dst, length));
   }
 
   @Override
-  public int readDirect(long file, long position, ByteBuffer dst, int offset, int length) {
-    reads++;
-    return get(file, position, part(dst, offset, length));
-  }
-
-  @Override
-  public int pread(long file, long position, byte[] dst, int offset, int length) {
+  public int pread(long file, long position, ByteBuffer dst, int length) {
     preads++;
-    return get(file, position, ByteBuffer.wrap(dst, offset, length));
+    return get(file, position, part(dst, length));
   }
 
-  @Override
-  public int preadDirect(long file, long position, ByteBuffer dst, int offset, int length) {
-    preads++;
-    return get(file, position, part(dst, offset, length));
-  }
-
-  private static ByteBuffer part(ByteBuffer dst, int offset, int length) {
-    check(dst.isDirect(), "not a direct buffer");
+  private static ByteBuffer part(ByteBuffer dst, int length) {
+    check(dst.isDirect() || dst.hasArray(), "native code cannot reach the buffer");
     ByteBuffer part = dst.duplicate();
-    part.limit(offset + length).position(offset);
+    part.limit(dst.position() + length);
     return part;
   }
 

@@ -10,6 +10,7 @@ import static org.junit.Assert.assertTrue;
 import io.vread.Errno;
 import io.vread.FakeClock;
 import io.vread.Protection;
+import java.nio.ByteBuffer;
 import org.junit.Test;
 
 /** What {@link ReplicaCache} keeps and drops, and when replicas and connections are closed. */
@@ -28,12 +29,12 @@ public class ReplicaCacheTest {
   }
 
   /** The key of a reader without a token. */
-  private static ReplicaCache.Key open(long id) {
+  private static Object open(long id) {
     return open(id, null);
   }
 
-  private static ReplicaCache.Key open(long id, byte[] token) {
-    return new ReplicaCache.Key(Reads.of(key(id), 10, token, null));
+  private static Object open(long id, byte[] token) {
+    return ReplicaCache.key(Reads.of(key(id), 10, token, null));
   }
 
   /** Opens and caches a replica, and releases the reader's reference. */
@@ -85,7 +86,7 @@ public class ReplicaCacheTest {
     }
     assertNull(cache.acquire(open(1)));
     assertEquals(4, backend.openFiles());
-    assertEquals(10, used.pread(0, new byte[10], 0, 10));
+    assertEquals(10, used.pread(0, ByteBuffer.allocate(10), 10));
     used.release();
     assertEquals(3, backend.openFiles());
   }
@@ -129,7 +130,7 @@ public class ReplicaCacheTest {
     cache.dropConnection(connection);
     connection.release(); // the endpoint's
     assertEquals(1, backend.openConnections());
-    assertEquals(Errno.ENOTCONN, used.pread(0, new byte[1], 0, 1));
+    assertEquals(Errno.ENOTCONN, used.pread(0, ByteBuffer.allocate(1), 1));
     used.release();
     assertEquals(0, backend.openConnections());
     assertFalse(used.retain());
@@ -152,7 +153,7 @@ public class ReplicaCacheTest {
   @Test
   public void nothingOutlivesItsToken() {
     Replica replica = cached(1);
-    ReplicaCache.Key key = open(1, new byte[] {5, 1, 2});
+    Object key = open(1, new byte[] {5, 1, 2});
     cache.put(key, replica, clock.sinceEpoch() + 10_000);
     clock.pass(10_000);
     assertSame(replica, cache.acquire(key));
