@@ -60,8 +60,7 @@ final class FileSystemContext {
   /** Streams and the file system hold the client; without them nobody reads. */
   private volatile Reference<DFSClient> client = new WeakReference<>(null);
 
-  private Configuration stockConf;
-  private DfsClientConf stockClientConf;
+  private DfsClientConf stockSettings;
 
   private volatile long validityMs = VALIDITY_MS;
   private volatile long defaultsDue = Long.MIN_VALUE;
@@ -229,46 +228,18 @@ final class FileSystemContext {
 
   // ---- reading as the stock client --------------------------------------------------------------
 
-  /**
-   * What opens the stock client's own reader of a block; it asks nobody. Null: there is none. conf:
-   * that of the client.
-   */
-  StockReader.Opener stock(Configuration conf, String file, BlockLocation location) {
-    DFSClient reading = client();
-    return reading == null || location == null || location.block().getLocations().length == 0
-        ? null
-        : new Stock(reading, conf, file, location);
+  /** Whose reads these are. */
+  UserGroupInformation user() {
+    return user;
   }
 
-  private final class Stock implements StockReader.Opener {
-    private final DFSClient reading;
-    private final Configuration conf;
-    private final String file;
-    private final BlockLocation location;
-
-    Stock(DFSClient reading, Configuration conf, String file, BlockLocation location) {
-      this.reading = reading;
-      this.conf = conf;
-      this.file = file;
-      this.location = location;
+  /** The client's settings without replica accessors. conf: the client's configuration. */
+  synchronized DfsClientConf stockSettings(Configuration conf) {
+    if (stockSettings == null) {
+      Configuration stock = new Configuration(conf);
+      stock.unset(HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY);
+      stockSettings = new DfsClientConf(stock);
     }
-
-    @Override
-    public StockReader open(long end) {
-      synchronized (FileSystemContext.this) {
-        if (stockClientConf == null) {
-          stockConf = withoutReplicaAccessors(conf);
-          stockClientConf = new DfsClientConf(stockConf);
-        }
-        return new StockBlock(
-            reading, user, stockConf, stockClientConf, file, location.block(), end);
-      }
-    }
-  }
-
-  private static Configuration withoutReplicaAccessors(Configuration conf) {
-    Configuration stock = new Configuration(conf);
-    stock.unset(HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY);
-    return stock;
+    return stockSettings;
   }
 }

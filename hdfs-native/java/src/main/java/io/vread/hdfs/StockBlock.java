@@ -13,7 +13,6 @@ import org.apache.hadoop.hdfs.client.impl.DfsClientConf;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.net.NetUtils;
-import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * Reads a block with the stock client's own block reader: by short-circuit or from a datanode, the
@@ -24,11 +23,34 @@ import org.apache.hadoop.security.UserGroupInformation;
  * last.
  */
 final class StockBlock implements StockReader {
-  private final DFSClient client;
-  private final UserGroupInformation user;
-  private final Configuration conf;
-  private final DfsClientConf clientConf;
-  private final String file;
+  /** Opens readers of one block, and asks nobody. */
+  private static final class OfBlock implements Opener {
+    private final FileSystemContext context;
+    private final DFSClient client;
+    private final Configuration conf;
+    private final String file;
+    private final LocatedBlock block;
+
+    OfBlock(
+        FileSystemContext context,
+        DFSClient client,
+        Configuration conf,
+        String file,
+        LocatedBlock block) {
+      this.context = context;
+      this.client = client;
+      this.conf = conf;
+      this.file = file;
+      this.block = block;
+    }
+
+    @Override
+    public StockReader open(long end) {
+      return new StockBlock(this, end);
+    }
+  }
+
+  private final OfBlock of;
   private final LocatedBlock block;
   private long end;
 
@@ -36,22 +58,19 @@ final class StockBlock implements StockReader {
   private BlockReader reader;
   private long readerPosition;
 
-  /** conf, clientConf: without replica accessors. */
-  StockBlock(
-      DFSClient client,
-      UserGroupInformation user,
-      Configuration conf,
-      DfsClientConf clientConf,
-      String file,
-      LocatedBlock block,
-      long end) {
-    this.client = client;
-    this.user = user;
-    this.conf = conf;
-    this.clientConf = clientConf;
-    this.file = file;
-    this.block = block;
+  private StockBlock(OfBlock of, long end) {
+    this.of = of;
+    this.block = of.block;
     this.end = end;
+  }
+
+  /** Null: the client or the datanodes are not known. conf: that of the client. */
+  static Opener opener(
+      FileSystemContext context, Configuration conf, String file, BlockLocation location) {
+    DFSClient client = context.client();
+    return client == null || location == null || location.block().getLocations().length == 0
+        ? null
+        : new OfBlock(context, client, conf, file, location.block());
   }
 
   @Override
@@ -117,26 +136,27 @@ final class StockBlock implements StockReader {
     stop();
     DatanodeInfo datanode = block.getLocations()[place];
     StorageType[] types = block.getStorageTypes();
-    String name = datanode.getXferAddr(clientConf.isConnectToDnViaHostname());
+    DfsClientConf settings = of.context.stockSettings(of.conf);
+    String name = datanode.getXferAddr(settings.isConnectToDnViaHostname());
     InetSocketAddress address = NetUtils.createSocketAddr(name);
     reader =
-        new BlockReaderFactory(clientConf)
+        new BlockReaderFactory(settings)
             .setInetSocketAddress(address)
-            .setRemotePeerFactory(client)
+            .setRemotePeerFactory(of.client)
             .setDatanodeInfo(datanode)
             .setStorageType(types != null && types.length > place ? types[place] : null)
-            .setFileName(file)
+            .setFileName(of.file)
             .setBlock(block.getBlock())
             .setBlockToken(block.getBlockToken())
             .setStartOffset(position)
             .setVerifyChecksum(true)
-            .setClientName(client.getClientName())
+            .setClientName(of.client.getClientName())
             .setLength(end - position)
-            .setCachingStrategy(client.getDefaultReadCachingStrategy())
+            .setCachingStrategy(of.client.getDefaultReadCachingStrategy())
             .setAllowShortCircuitLocalReads(true)
-            .setClientCacheContext(client.getClientContext())
-            .setUserGroupInformation(user)
-            .setConfiguration(conf)
+            .setClientCacheContext(of.client.getClientContext())
+            .setUserGroupInformation(of.context.user())
+            .setConfiguration(of.conf)
             .build();
     readerPosition = position;
   }

@@ -156,7 +156,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
             visibleLength,
             token,
             location,
-            context.stock(configuration, file, location),
+            StockBlock.opener(context, configuration, file, location),
             shortCircuit,
             settings.protection());
     if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {

@@ -201,9 +201,9 @@ public class FileSystemContextTest {
   public void withoutAClientThereIsNoStockReader() {
     BlockLocation location = Reads.location(BLOCK, Reads.ELSEWHERE, "DS-1");
     Configuration conf = new Configuration(false);
-    assertNull(stock().stock(conf, "/a", location));
-    assertNull(observed().stock(conf, "/a", null));
-    assertNull("no datanode", observed().stock(conf, "/a", Reads.location(BLOCK, "")));
-    assertNotNull(observed().stock(conf, "/a", location));
+    assertNull(StockBlock.opener(stock(), conf, "/a", location));
+    assertNull(StockBlock.opener(observed(), conf, "/a", null));
+    assertNull("no datanode", StockBlock.opener(observed(), conf, "/a", Reads.location(BLOCK, "")));
+    assertNotNull(StockBlock.opener(observed(), conf, "/a", location));
   }
 }
