@@ -32,7 +32,7 @@ make_documentation() {
 	javadoc -quiet -notimestamp -Xdoclint:all,-missing -Werror --release 8 -encoding UTF-8 \
 		-windowtitle "vread-hdfs $version" -doctitle "vread-hdfs $version" \
 		-classpath "$(cat "$work/class-path")" -sourcepath "$sources" -d "$1" \
-		io.vread io.vread.hdfs io.vread.datanode org.apache.hadoop.hdfs
+		-subpackages io.vread:org.apache.hadoop.hdfs
 }
 
 release=io/vread/vread-hdfs/$version

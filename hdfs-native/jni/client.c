@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native methods of io.vread.hdfs.NativeBackend.  Each calls libvread.  Pointers are passed as
+ * The native methods of io.vread.hdfs.read.NativeBackend.  Each calls libvread.  Pointers are passed as
  * positive longs, errors as negative errno.
  *
  * SetByteArrayRegion() copies bytes from the slice directly into the Java array, piece by piece.
@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io_vread_hdfs_NativeBackend.h"
+#include "io_vread_hdfs_read_NativeBackend.h"
 #include "jni_block.h"
 #include "jni_interrupt.h"
 #include "vread.h"
 
-#define METHOD(type, name) JNIEXPORT type JNICALL Java_io_vread_hdfs_NativeBackend_##name
+#define METHOD(type, name) JNIEXPORT type JNICALL Java_io_vread_hdfs_read_NativeBackend_##name
 
 static struct vread *connection(jlong pointer)
 {

@@ -26,20 +26,20 @@ def test_maven_module():
         suites[suite.get("name")] = int(suite.get("tests"))
     assert done.returncode == 0, done.stdout[-5000:]
     for name in (
-        "Accessor",
-        "Endpoint",
-        "ReplicaCache",
-        "BlockToken",
-        "BlockLocations",
-        "FileSystemContext",
-        "NameNodeCalls",
-        "PathSelector",
-        "PathProbe",
-        "SlowRead",
-        "PoolShare",
+        "read.Accessor",
+        "read.Endpoint",
+        "read.ReplicaCache",
+        "read.PoolShare",
+        "read.Backoff",
+        "locations.BlockToken",
+        "locations.BlockLocations",
+        "locations.FileSystemContext",
+        "locations.NameNodeCalls",
+        "select.PathSelector",
+        "select.PathProbe",
+        "select.SlowRead",
+        "metrics.Statistics",
         "HedgedRead",
-        "Backoff",
-        "Statistics",
         "Start",
     ):
         assert suites[f"io.vread.hdfs.{name}Test"] > 1

@@ -67,7 +67,7 @@ def test_interrupts(class_path, tmp_path):
     with Vreadd({"dn1": (image.path, tmp_path / "layout.json")}) as daemon:
         # The checks of the JVM would print a warning among the lines.
         command = ["java", "-Xcheck:jni", "-cp", class_path]
-        command += ["io.vread.hdfs.InterruptedCalls", LIBRARY]
+        command += ["io.vread.hdfs.read.InterruptedCalls", LIBRARY]
         command += [daemon.endpoint, *arguments]
         pipe = subprocess.PIPE
         with subprocess.Popen(

@@ -137,7 +137,7 @@ def test_the_jars_have_what_they_should(artifact):
     java = {path.relative_to(sources).as_posix() for path in sources.rglob("*.java")}
     assert names(f"{artifact}-sources.jar") == java
     packages = {Path(name).parent for name in java}
-    assert len(packages) == 4
+    assert len(packages) == 8
     documented = names(f"{artifact}-javadoc.jar")
     for package in packages:
         assert f"{package}/package-info.java" in java

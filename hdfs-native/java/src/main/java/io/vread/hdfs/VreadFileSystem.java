@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.hdfs.locations.BlockLocations;
+import io.vread.hdfs.locations.ObservingClient;
 import java.io.IOException;
 import java.net.URI;
 import org.apache.hadoop.conf.Configuration;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.hdfs.locations.ObservingClient;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.net.URI;

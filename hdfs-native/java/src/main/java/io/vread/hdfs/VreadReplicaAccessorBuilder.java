@@ -3,6 +3,18 @@ package io.vread.hdfs;
 
 import io.vread.NativeLibrary;
 import io.vread.Settings;
+import io.vread.hdfs.locations.BlockKey;
+import io.vread.hdfs.locations.BlockLocation;
+import io.vread.hdfs.locations.FileSystemContext;
+import io.vread.hdfs.metrics.ClientProcess;
+import io.vread.hdfs.metrics.Statistics;
+import io.vread.hdfs.read.BlockRead;
+import io.vread.hdfs.read.Client;
+import io.vread.hdfs.read.StockBlock;
+import io.vread.hdfs.read.VreadReplicaAccessor;
+import io.vread.hdfs.select.PathProbe;
+import io.vread.hdfs.select.PathSelector;
+import io.vread.hdfs.select.SlowReadDetector;
 import java.io.File;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -136,7 +148,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
    * Returns a reader, or null after counting the reason. shortCircuit: the stock client reads
    * blocks of this machine by short-circuit. Tests pass objects of their own.
    */
-  ReplicaAccessor build(
+  public ReplicaAccessor build(
       Settings settings,
       FileSystemContext context,
       Client client,

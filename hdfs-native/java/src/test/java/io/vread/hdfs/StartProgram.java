@@ -3,6 +3,14 @@ package io.vread.hdfs;
 
 import io.vread.Clock;
 import io.vread.Settings;
+import io.vread.hdfs.locations.BlockKey;
+import io.vread.hdfs.locations.FileSystemContext;
+import io.vread.hdfs.locations.NameNodeCalls;
+import io.vread.hdfs.metrics.ClientProcess;
+import io.vread.hdfs.read.Client;
+import io.vread.hdfs.read.FakeBackend;
+import io.vread.hdfs.read.Reads;
+import io.vread.hdfs.select.PathProbe;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;

@@ -78,7 +78,7 @@ public class StartTest {
     assertEquals("null", said("without a library"));
     assertEquals("65536", said("bytes"));
     assertEquals("true", said("right"));
-    assertTrue(loaded("io\\.vread\\.hdfs\\.\\w+").contains("io.vread.hdfs.Endpoint"));
+    assertTrue(loaded("io\\.vread\\.hdfs\\.[\\w.]+").contains("io.vread.hdfs.read.Endpoint"));
   }
 
   @Test
@@ -98,7 +98,7 @@ public class StartTest {
   @Test
   public void noLambdaBeforeTheFirstByte() {
     List<String> lambdas = loaded("io\\.vread\\.[\\w.$]*\\$\\$Lambda");
-    lambdas.removeIf(name -> name.startsWith("io.vread.hdfs.FakeBackend$"));
+    lambdas.removeIf(name -> name.startsWith("io.vread.hdfs.read.FakeBackend$"));
     assertEquals(Collections.emptyList(), lambdas);
   }
 
@@ -107,6 +107,6 @@ public class StartTest {
   public void noClassThatTheFirstReadDoesNotNeed() {
     String late = "StockFileSystems|StockBlock";
     assertEquals(
-        Collections.emptyList(), loaded("io\\.vread\\.(hdfs\\.)?(" + late + ")[\\w$]* "));
+        Collections.emptyList(), loaded("io\\.vread\\.(\\w+\\.)*(" + late + ")[\\w$]* "));
   }
 }
