@@ -4,6 +4,7 @@ package io.vread.hdfs.read;
 import io.vread.Errno;
 import io.vread.NativeLibrary;
 import io.vread.Protection;
+import io.vread.hdfs.locations.BlockKey;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
