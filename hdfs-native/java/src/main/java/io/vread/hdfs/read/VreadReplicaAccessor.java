@@ -93,7 +93,10 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
   private final ReplicaReference held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
-  private volatile Distance distance;
+
+  // How the stock client's statistics count what is read:
+  private volatile boolean shortCircuit;
+  private volatile int hops;
 
   private StockReader stock; // not null: the block is no longer read by vRead
   private byte[] stockPiece;
@@ -118,7 +121,8 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     this.read = read;
     this.block = read.block();
     this.visibleLength = read.visibleLength();
-    this.distance = replica.remote() ? Distance.ELSEWHERE : Distance.HERE;
+    this.shortCircuit = !replica.remote();
+    this.hops = replica.remote() ? Integer.MAX_VALUE : 0;
     this.held = new ReplicaReference(this, replica);
     this.detector = detector;
   }
@@ -160,7 +164,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
 
   @Override
   public boolean isLocal() {
-    return distance.hops == 0;
+    return hops == 0;
   }
 
   /**
@@ -169,13 +173,13 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
    */
   @Override
   public boolean isShortCircuit() {
-    return distance.shortCircuit;
+    return shortCircuit;
   }
 
   /** As the stock client counts: 0 on this host, the largest number if unknown. */
   @Override
   public int getNetworkDistance() {
-    return distance.hops;
+    return hops;
   }
 
   private static boolean failed(int result) {
@@ -195,20 +199,6 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
   }
 
   // ---- one read ---------------------------------------------------------------------------------
-
-  /** How the stock client's statistics count what is read. */
-  private static final class Distance {
-    static final Distance HERE = new Distance(true, 0);
-    static final Distance ELSEWHERE = new Distance(false, Integer.MAX_VALUE);
-
-    final boolean shortCircuit;
-    final int hops;
-
-    Distance(boolean shortCircuit, int hops) {
-      this.shortCircuit = shortCircuit;
-      this.hops = hops;
-    }
-  }
 
   /**
    * Returns the bytes read, {@link #END}, {@link #CLOSED}, or an errno. Throws only what a stock
@@ -456,7 +446,8 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
       return Errno.EIO;
     }
     dst.put(stockPiece, 0, done);
-    distance = new Distance(stock.isShortCircuit(), stock.networkDistance());
+    shortCircuit = stock.isShortCircuit();
+    hops = stock.networkDistance();
     return done;
   }
 
