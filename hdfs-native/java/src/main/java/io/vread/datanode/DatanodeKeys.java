@@ -3,13 +3,15 @@ package io.vread.datanode;
 
 import java.io.IOException;
 import java.lang.reflect.Field;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 import org.apache.hadoop.hdfs.security.token.block.BlockPoolTokenSecretManager;
 import org.apache.hadoop.hdfs.security.token.block.BlockTokenSecretManager;
@@ -20,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the block keys of a stock datanode, by which the datanode itself judges tokens.
- * {@link KeyPublisher} asks for them. When a datanode registers with a NameNode it learns whether
- * tokens are used; it gets keys then and with heartbeats.
+ * Reads the block keys of a stock datanode, by which the datanode itself judges tokens. When a
+ * datanode registers with a NameNode it learns whether tokens are used; it gets keys then and with
+ * heartbeats.
  *
  * <p>A datanode exports its keys to nobody (only a NameNode's secret manager does). So the keys are
  * read from the private map of the datanode's secret manager, under the manager's lock. If the map
@@ -31,10 +33,6 @@ import org.slf4j.LoggerFactory;
  */
 final class DatanodeKeys implements KeySource {
   private static final Logger LOG = LoggerFactory.getLogger(DatanodeKeys.class);
-
-  /** An algorithm's index + 1 is its VREAD_HMAC_* code of {@code vread.h}. */
-  private static final List<String> ALGORITHMS =
-      Arrays.asList("HmacSHA1", "HmacSHA256", "HmacSHA384", "HmacSHA512");
 
   private static final int MOST_KEYS = 64;
   private static final int LONGEST_KEY = 64;
@@ -63,28 +61,24 @@ final class DatanodeKeys implements KeySource {
 
   @Override
   public Set<String> pools() {
-    Set<String> pools = new HashSet<>();
-    try (FsDatasetSpi.FsVolumeReferences volumes = dataset.getFsVolumeReferences()) {
-      for (FsVolumeSpi volume : volumes) {
-        pools.addAll(Arrays.asList(volume.getBlockPoolList()));
-      }
-    } catch (IOException e) {
-      LOG.debug("vread: looking for block pools", e);
-    }
-    return pools;
+    return ofVolumes(volume -> Arrays.asList(volume.getBlockPoolList()));
   }
 
   @Override
   public Set<String> storages() {
-    Set<String> storages = new HashSet<>();
+    return ofVolumes(volume -> Collections.singleton(volume.getStorageID()));
+  }
+
+  private Set<String> ofVolumes(Function<FsVolumeSpi, Collection<String>> names) {
+    Set<String> found = new HashSet<>();
     try (FsDatasetSpi.FsVolumeReferences volumes = dataset.getFsVolumeReferences()) {
       for (FsVolumeSpi volume : volumes) {
-        storages.add(volume.getStorageID());
+        found.addAll(names.apply(volume));
       }
     } catch (IOException e) {
-      LOG.debug("vread: looking for storages", e);
+      LOG.debug("vread: looking for block pools and storages", e);
     }
-    return storages;
+    return found;
   }
 
   @Override
@@ -106,33 +100,34 @@ final class DatanodeKeys implements KeySource {
   }
 
   BlockKeys keysOf(BlockTokenSecretManager manager) {
-    Map<Integer, BlockKeys.Key> byId = new TreeMap<>();
     try {
       synchronized (manager) {
-        for (Object key : ((Map<?, ?>) allKeys.get(manager)).values()) {
-          add(byId, (BlockKey) key);
-        }
+        return BlockKeys.on(
+            ((Map<?, ?>) allKeys.get(manager))
+                .values().stream()
+                    .map(BlockKey.class::cast)
+                    .filter(this::isSupported)
+                    .sorted(Comparator.comparingInt(BlockKey::getKeyId))
+                    .limit(MOST_KEYS)
+                    .collect(Collectors.toList()));
       }
     } catch (ReflectiveOperationException | RuntimeException e) {
       complain("this version of Hadoop keeps its block keys elsewhere");
-      byId.clear();
+      return BlockKeys.on(Collections.emptyList());
     }
-    List<BlockKeys.Key> keys = new ArrayList<>(byId.values());
-    return BlockKeys.on(keys.subList(0, Math.min(keys.size(), MOST_KEYS)));
   }
 
-  private void add(Map<Integer, BlockKeys.Key> byId, BlockKey key) {
+  /** Warns of a key that the backend cannot use. */
+  private boolean isSupported(BlockKey key) {
     byte[] bytes = key.getEncodedKey();
     if (bytes == null) {
-      return;
+      return false;
     }
-    int algorithm = ALGORITHMS.indexOf(key.getKey().getAlgorithm()) + 1;
-    if (algorithm == 0 || bytes.length > LONGEST_KEY) {
+    boolean supported = BlockKeys.algorithm(key) > 0 && bytes.length <= LONGEST_KEY;
+    if (!supported) {
       complain(bytes.length + " bytes for " + key.getKey().getAlgorithm() + " are not supported");
-      return;
     }
-    int id = key.getKeyId();
-    byId.put(id, new BlockKeys.Key(id, algorithm, key.getExpiryDate(), bytes));
+    return supported;
   }
 
   private void complain(String why) {

@@ -6,6 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 
 /**
  * The publisher's calls of libvread and of the kernel, through hdfs-native/jni/publisher.c.
@@ -101,11 +102,11 @@ final class NativePublisher {
       long[] numbers = new long[3 * count];
       byte[][] bytes = new byte[count][];
       for (int i = 0; i < count; i++) {
-        BlockKeys.Key key = keys.keys.get(i);
-        numbers[3 * i] = key.id;
-        numbers[3 * i + 1] = key.algorithm;
-        numbers[3 * i + 2] = key.expiryMs;
-        bytes[i] = key.bytes;
+        BlockKey key = keys.keys.get(i);
+        numbers[3 * i] = key.getKeyId();
+        numbers[3 * i + 1] = BlockKeys.algorithm(key);
+        numbers[3 * i + 2] = key.getExpiryDate();
+        bytes[i] = key.getEncodedKey();
       }
       return NativePublisher.publishKeys(
           connection,

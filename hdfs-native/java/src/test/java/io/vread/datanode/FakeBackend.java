@@ -116,7 +116,7 @@ final class FakeBackend implements PublishChannel.Connector {
         return Errno.ENOTCONN;
       }
       StringBuilder what = new StringBuilder("keys " + poolId + "@" + storageId + ":");
-      keys.keys.forEach(key -> what.append(" ").append(key.id));
+      keys.keys.forEach(key -> what.append(" ").append(key.getKeyId()));
       what.append(keys.tokens ? "" : " off");
       story.add(keysAnswer == 0 ? what.toString() : "refused " + what);
       return keysAnswer;

@@ -8,6 +8,8 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /** The pools and keys of a datanode, as a test sets them. The datanode has one storage. */
@@ -20,10 +22,9 @@ final class FakeKeys implements KeySource {
 
   static BlockKeys keys(int... ids) {
     return BlockKeys.on(
-        Arrays.asList(
-            Arrays.stream(ids)
-                .mapToObj(id -> new BlockKeys.Key(id, 1, 1000L * id, new byte[] {(byte) id}))
-                .toArray(BlockKeys.Key[]::new)));
+        Arrays.stream(ids)
+            .mapToObj(id -> new BlockKey(id, 1000L * id, new byte[] {(byte) id}))
+            .collect(Collectors.toList()));
   }
 
   @Override
