@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread;
 
+import java.util.function.BooleanSupplier;
+
 /**
  * The time source of the client plug-in and of the datanode plug-in: milliseconds that never run
  * backwards, a wait that ends at a point in time, and the time of day. The plug-ins use {@link
@@ -38,4 +40,19 @@ public interface Clock {
    * holds the monitor. The wait may end early: the caller must check its condition again.
    */
   void waitUntil(Object monitor, long time) throws InterruptedException;
+
+  /**
+   * Waits until the condition is true, at most so many milliseconds. The caller holds the monitor.
+   * A thread that makes the condition true notifies the monitor.
+   *
+   * @return true if the condition is true
+   */
+  default boolean await(Object monitor, long ms, BooleanSupplier condition)
+      throws InterruptedException {
+    long limit = now() + ms;
+    while (!condition.getAsBoolean() && now() < limit) {
+      waitUntil(monitor, limit);
+    }
+    return condition.getAsBoolean();
+  }
 }

@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Tells the backend for each block pool whether the pool uses tokens, and which keys sign them.
- * {@link Publisher} starts it.
  *
  * <p>A new connection is told everything before a replica is published: {@link Publisher} calls
  * {@link #tellWhatChanged} then. Later a thread looks for what changed. It is a thread of its own,
@@ -73,11 +72,7 @@ final class KeyPublisher {
 
   private boolean closedAfterAPause() throws InterruptedException {
     synchronized (thread) {
-      long limit = clock.now() + PERIOD_MS;
-      while (!closed && clock.now() < limit) {
-        clock.waitUntil(thread, limit);
-      }
-      return closed;
+      return clock.await(thread, PERIOD_MS, () -> closed);
     }
   }
 

@@ -27,8 +27,9 @@ final class Link {
 
   private final PublishChannel.Connector connector;
   private final PublisherLimits limits;
-  private final Turn turn;
-  private volatile PublishChannel channel; // null: down; changed only with the turn taken
+  private final Clock clock;
+  private boolean taken; // by the thread that has the turn: only this thread uses the channel
+  private volatile PublishChannel channel; // null: down; the thread that has the turn sets null
   private volatile long connections; // made so far
   private volatile boolean hung; // the backend did not answer the last event in time
   private boolean paused; // since then
@@ -38,17 +39,8 @@ final class Link {
   Link(PublishChannel.Connector connector, PublisherLimits limits, Clock clock) {
     this.connector = connector;
     this.limits = limits;
-    this.turn = new Turn(clock);
+    this.clock = clock;
     this.backoffMs = limits.backoffMs;
-  }
-
-  private boolean up() {
-    turn.take();
-    try {
-      return channel != null && channel.connected();
-    } finally {
-      turn.pass();
-    }
   }
 
   /** True if events would be sent now. Does not check that the backend still answers. */
@@ -80,7 +72,7 @@ final class Link {
     if (channel == null) {
       return Errno.ENOTCONN;
     }
-    if (!turn.take(limits.timeoutMs)) {
+    if (!take(limits.timeoutMs)) {
       return Errno.ETIME;
     }
     try {
@@ -96,8 +88,44 @@ final class Link {
       }
       return result;
     } finally {
-      turn.pass();
+      pass();
     }
+  }
+
+  /**
+   * Waits for the turn, at most so many milliseconds. An interrupt is meant for the datanode: it
+   * does not end the wait, and the thread stays interrupted.
+   *
+   * @return true if this thread has the turn
+   */
+  private synchronized boolean take(long ms) {
+    long limit = clock.now() + ms;
+    boolean interrupted = Thread.interrupted();
+    while (taken && clock.now() < limit) {
+      try {
+        clock.waitUntil(this, limit);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    boolean free = !taken;
+    taken = true;
+    return free;
+  }
+
+  /** Waits for the turn without a limit: each use of the channel ends within the timeout. */
+  private void take() {
+    while (!take(limits.timeoutMs)) {
+      // another thread still has it
+    }
+  }
+
+  private synchronized void pass() {
+    taken = false;
+    notify();
   }
 
   /**
@@ -112,29 +140,35 @@ final class Link {
       }
       return 0;
     }
-    disconnect("the backend went away");
     if (hung && !paused) {
       paused = true;
       return nextPause();
     }
-    PublishChannel fresh;
     try {
-      fresh = connector.connect();
+      PublishChannel fresh = connector.connect();
+      connections++; // before a thread can use the channel
+      channel = fresh;
     } catch (IOException e) {
       complain(e.getMessage());
       return nextPause();
-    }
-    turn.take();
-    try {
-      channel = fresh;
-      connections++;
-    } finally {
-      turn.pass();
     }
     LOG.info("vread: finalized blocks are made durable and published");
     complained = false;
     paused = false;
     return 0;
+  }
+
+  /** Drops the connection if the backend has gone. */
+  private boolean up() {
+    take();
+    try {
+      if (channel != null && !channel.connected()) {
+        drop("the backend went away");
+      }
+      return channel != null;
+    } finally {
+      pass();
+    }
   }
 
   private long nextPause() {
@@ -144,13 +178,13 @@ final class Link {
   }
 
   void disconnect(String why) {
-    turn.take();
+    take();
     try {
       if (channel != null) {
         drop(why);
       }
     } finally {
-      turn.pass();
+      pass();
     }
   }
 

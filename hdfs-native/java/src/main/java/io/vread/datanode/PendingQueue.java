@@ -80,11 +80,7 @@ final class PendingQueue {
 
   /** Waits until a replica is there. False: none came in time, or the queue was closed. */
   synchronized boolean await(long timeoutMs) throws InterruptedException {
-    long limit = clock.now() + timeoutMs;
-    while (waiting.isEmpty() && !closed && clock.now() < limit) {
-      clock.waitUntil(this, limit);
-    }
-    return !waiting.isEmpty() && !closed;
+    return clock.await(this, timeoutMs, () -> closed || !waiting.isEmpty()) && !closed;
   }
 
   /** Takes the oldest replicas. They count as being published until {@link #done}. */

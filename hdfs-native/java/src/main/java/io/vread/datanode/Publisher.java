@@ -112,19 +112,12 @@ final class Publisher {
   }
 
   private synchronized void awaitEnd() throws InterruptedException {
-    long limit = clock.now() + JOIN_MS;
-    while (thread.isAlive() && !ended && clock.now() < limit) {
-      clock.waitUntil(this, limit);
-    }
+    clock.await(this, JOIN_MS, () -> ended || !thread.isAlive());
   }
 
   /** Waits for so many milliseconds, or until the publisher is closed. True: it is closed. */
   private synchronized boolean closedWithin(long ms) throws InterruptedException {
-    long limit = clock.now() + ms;
-    while (!closed && clock.now() < limit) {
-      clock.waitUntil(this, limit);
-    }
-    return closed;
+    return clock.await(this, ms, () -> closed);
   }
 
   PublisherStatistics statistics() {
