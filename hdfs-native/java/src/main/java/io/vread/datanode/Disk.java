@@ -3,10 +3,7 @@ package io.vread.datanode;
 
 import java.io.File;
 
-/**
- * The system calls that make files durable. {@link Publisher} and {@link VolumeIdentity} use them,
- * {@link NativePublisher#DISK} implements them.
- */
+/** The system calls that make files durable. */
 interface Disk {
   /**
    * Makes the kernel start writing the file's pages. Does not wait for the end, and ignores errors.

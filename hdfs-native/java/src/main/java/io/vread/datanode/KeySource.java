@@ -3,10 +3,7 @@ package io.vread.datanode;
 
 import java.util.Set;
 
-/**
- * What the datanode knows of its block pools' tokens. {@link KeyPublisher} asks often, so no method
- * does I/O. {@link DatanodeKeys} implements it.
- */
+/** What the datanode knows of its block pools' tokens. No method does I/O. */
 interface KeySource {
   Set<String> pools();
 

@@ -9,12 +9,15 @@ import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 
 /**
- * The publisher's calls of libvread and of the kernel, through hdfs-native/jni/publisher.c.
- * {@link VreadFsDatasetFactory} passes them to the {@link Publisher}. Use them only after the
- * native library is loaded.
+ * The publisher's calls of libvread and of the kernel, through hdfs-native/jni/publisher.c. Use
+ * them only after the native library is loaded. An object is one connection.
  */
-final class NativePublisher {
-  private NativePublisher() {}
+final class NativePublisher implements PublishChannel {
+  private final long connection;
+
+  private NativePublisher(long connection) {
+    this.connection = connection;
+  }
 
   /** Returns a connection, or a negative errno. */
   private static native long connect(byte[] endpoint, int timeoutMs);
@@ -69,7 +72,7 @@ final class NativePublisher {
       String name = Errno.name((int) connection);
       throw new IOException("no connection to the backend through " + endpoint + ": " + name);
     }
-    return new Channel(connection);
+    return new NativePublisher(connection);
   }
 
   /** Encodes a path as Java itself does for the system. */
@@ -77,54 +80,46 @@ final class NativePublisher {
     return name.getBytes(Charset.defaultCharset());
   }
 
-  private static final class Channel implements PublishChannel {
-    private final long connection;
+  @Override
+  public int publish(Event event, ReplicaName replica) {
+    return publish(
+        connection,
+        event.code,
+        replica.poolId.getBytes(StandardCharsets.US_ASCII),
+        replica.blockId,
+        replica.generationStamp,
+        replica.storageId.getBytes(StandardCharsets.US_ASCII),
+        replica.length);
+  }
 
-    Channel(long connection) {
-      this.connection = connection;
+  @Override
+  public int publishKeys(String poolId, String storageId, BlockKeys keys) {
+    int count = keys.keys.size();
+    long[] numbers = new long[3 * count];
+    byte[][] bytes = new byte[count][];
+    for (int i = 0; i < count; i++) {
+      BlockKey key = keys.keys.get(i);
+      numbers[3 * i] = key.getKeyId();
+      numbers[3 * i + 1] = BlockKeys.algorithm(key);
+      numbers[3 * i + 2] = key.getExpiryDate();
+      bytes[i] = key.getEncodedKey();
     }
+    return publishKeys(
+        connection,
+        poolId.getBytes(StandardCharsets.US_ASCII),
+        storageId.getBytes(StandardCharsets.US_ASCII),
+        keys.tokens,
+        numbers,
+        bytes);
+  }
 
-    @Override
-    public int publish(Event event, ReplicaName replica) {
-      return NativePublisher.publish(
-          connection,
-          event.code,
-          replica.poolId.getBytes(StandardCharsets.US_ASCII),
-          replica.blockId,
-          replica.generationStamp,
-          replica.storageId.getBytes(StandardCharsets.US_ASCII),
-          replica.length);
-    }
+  @Override
+  public boolean connected() {
+    return connected(connection);
+  }
 
-    @Override
-    public int publishKeys(String poolId, String storageId, BlockKeys keys) {
-      int count = keys.keys.size();
-      long[] numbers = new long[3 * count];
-      byte[][] bytes = new byte[count][];
-      for (int i = 0; i < count; i++) {
-        BlockKey key = keys.keys.get(i);
-        numbers[3 * i] = key.getKeyId();
-        numbers[3 * i + 1] = BlockKeys.algorithm(key);
-        numbers[3 * i + 2] = key.getExpiryDate();
-        bytes[i] = key.getEncodedKey();
-      }
-      return NativePublisher.publishKeys(
-          connection,
-          poolId.getBytes(StandardCharsets.US_ASCII),
-          storageId.getBytes(StandardCharsets.US_ASCII),
-          keys.tokens,
-          numbers,
-          bytes);
-    }
-
-    @Override
-    public boolean connected() {
-      return NativePublisher.connected(connection);
-    }
-
-    @Override
-    public void close() {
-      disconnect(connection);
-    }
+  @Override
+  public void close() {
+    disconnect(connection);
   }
 }

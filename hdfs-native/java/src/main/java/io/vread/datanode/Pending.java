@@ -5,10 +5,7 @@ import java.io.File;
 import java.net.URI;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 
-/**
- * A finalized replica that is to be made durable and published. It waits in the
- * {@link PendingQueue}; {@link Publisher} takes it from there.
- */
+/** A finalized replica that is to be made durable and published. */
 final class Pending {
   private static final int ATTEMPTS = 3;
   private static final int LOOKS = 120;

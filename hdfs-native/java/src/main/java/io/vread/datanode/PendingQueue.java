@@ -39,17 +39,11 @@ final class PendingQueue {
     waiting.remove(block);
     boolean room = waiting.size() < limit;
     if (!room) {
-      dropOldest();
+      waiting.remove(waiting.keySet().iterator().next());
     }
     waiting.put(block, pending);
     notifyAll();
     return room;
-  }
-
-  private void dropOldest() {
-    Iterator<Pending> oldest = waiting.values().iterator();
-    oldest.next();
-    oldest.remove();
   }
 
   /**

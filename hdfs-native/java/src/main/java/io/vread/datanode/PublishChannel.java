@@ -3,10 +3,7 @@ package io.vread.datanode;
 
 import java.io.IOException;
 
-/**
- * One connection to the backend. {@link Link} lets one thread at a time use it.
- * {@link NativePublisher} implements it.
- */
+/** One connection to the backend. One thread at a time uses it. */
 interface PublishChannel {
   /** Makes connections. Each attempt ends within the configured timeout. */
   interface Connector {

@@ -4,24 +4,25 @@ package io.vread.datanode;
 import io.vread.BackgroundThread;
 import io.vread.Clock;
 import io.vread.Errno;
+import java.io.Closeable;
 import java.io.File;
-import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
+import org.apache.hadoop.io.IOUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Publishes finalized replicas to the backend once they are durable, and changes of replicas before
- * they happen. {@link PublishingDataset} calls announce(), writingBegan() and withdraw() on the
- * datanode's threads.
+ * they happen. The datanode's threads call announce(), writingBegan() and withdraw().
  *
  * <p>Withdrawals are sent on the datanode's own threads. A hung backend costs such a thread one
  * timeout, once per connection. Finalized replicas are only queued: the publisher's thread makes
@@ -285,24 +286,19 @@ final class Publisher {
   private List<Pending> makeDurable(List<Pending> batch) {
     List<FsVolumeReference> references = new ArrayList<>();
     try {
-      List<Pending> present = new ArrayList<>();
-      for (Pending pending : batch) {
-        if (begin(pending, references)) {
-          present.add(pending);
-        }
-      }
-      Set<File> directories = new LinkedHashSet<>();
-      present.removeIf(pending -> !syncFiles(pending, directories));
-      Set<File> lost = new LinkedHashSet<>();
-      for (File directory : directories) {
-        if (!succeeded(disk.syncDirectory(directory), directory)) {
-          lost.add(directory);
-        }
-      }
-      present.removeIf(pending -> lost.contains(pending.blockFile().getParentFile()));
-      return present;
+      List<Pending> durable = new ArrayList<>(batch);
+      durable.removeIf(pending -> !begin(pending, references));
+      durable.removeIf(pending -> !syncFiles(pending));
+      // The directories above were committed before: a journal keeps the order of changes.
+      Map<File, Boolean> synced = new HashMap<>();
+      durable.removeIf(
+          pending ->
+              !synced.computeIfAbsent(
+                  pending.blockFile().getParentFile(),
+                  directory -> succeeded(disk.syncDirectory(directory), directory)));
+      return durable;
     } finally {
-      references.forEach(Publisher::release);
+      IOUtils.cleanupWithLogger(LOG, references.toArray(new Closeable[0]));
     }
   }
 
@@ -324,7 +320,7 @@ final class Publisher {
     return true;
   }
 
-  private boolean syncFiles(Pending pending, Set<File> directories) {
+  private boolean syncFiles(Pending pending) {
     if (pending.withdrawn()) {
       return false;
     }
@@ -336,8 +332,6 @@ final class Publisher {
       }
     }
     identity.makeDurable(pending.replica.getVolume(), pending.name.poolId);
-    // The directories above were committed before: a journal keeps the order of changes.
-    directories.add(pending.blockFile().getParentFile());
     return true;
   }
 
@@ -348,13 +342,5 @@ final class Publisher {
     LOG.debug("vread: {} is not published: {}", file, Errno.name(result));
     statistics.failed(PublisherStatistics.SYNC + Errno.name(result));
     return false;
-  }
-
-  private static void release(FsVolumeReference reference) {
-    try {
-      reference.close();
-    } catch (IOException e) {
-      LOG.debug("vread: releasing a volume", e);
-    }
   }
 }

@@ -14,7 +14,7 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
 /**
  * The data set that the datanode gets: a proxy that forwards calls to the stock data set and tells
- * the publisher what they change. {@link VreadFsDatasetFactory} makes it.
+ * the publisher what they change.
  *
  * <p>It is a proxy because {@code FsDatasetSpi} differs from version to version, and because the
  * stock class cannot be extended from outside its package. The stock data set gets every call with
@@ -24,13 +24,11 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 final class PublishingDataset implements InvocationHandler {
   private final FsDatasetSpi<?> stock;
   private final Publisher publisher;
-  private final Changes changes;
   private final Runnable onShutdown;
 
   private PublishingDataset(FsDatasetSpi<?> stock, Publisher publisher, Runnable onShutdown) {
     this.stock = stock;
     this.publisher = publisher;
-    this.changes = new Changes(stock);
     this.onShutdown = onShutdown;
   }
 
@@ -47,21 +45,6 @@ final class PublishingDataset implements InvocationHandler {
 
   @Override
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
-    Change change = changeBy(method, arguments);
-    if (change == null) {
-      return forward(proxy, method, arguments);
-    }
-    withdraw(change);
-    try {
-      return call(method, arguments);
-    } finally {
-      for (long blockId : change.lookAgainAt) {
-        announceIfFinalized(change.poolId, blockId);
-      }
-    }
-  }
-
-  private Object forward(Object proxy, Method method, Object[] arguments) throws Throwable {
     switch (method.getName()) {
       case "equals":
         return proxy == arguments[0] || stock.equals(arguments[0]);
@@ -74,7 +57,14 @@ final class PublishingDataset implements InvocationHandler {
       default:
         break;
     }
-    return call(method, arguments);
+    Change change = withdraw(method, arguments);
+    try {
+      return call(method, arguments);
+    } finally {
+      for (long blockId : change.lookAgainAt) {
+        announceIfFinalized(change.poolId, blockId);
+      }
+    }
   }
 
   private Object call(Method method, Object[] arguments) throws Throwable {
@@ -102,23 +92,18 @@ final class PublishingDataset implements InvocationHandler {
 
   // ---- the publisher's part: no error leaves it --------------------------------
 
-  private Change changeBy(Method method, Object[] arguments) {
+  /** Publishes what a call is about to change. */
+  private Change withdraw(Method method, Object[] arguments) {
+    Change change = Change.NONE;
     try {
-      return changes.of(method, arguments);
-    } catch (RuntimeException | Error e) {
-      publisher.statistics().unexpected(e);
-      return Change.NONE;
-    }
-  }
-
-  private void withdraw(Change change) {
-    try {
+      change = Change.by(stock, method.getName(), arguments);
       if (!change.withdrawn.isEmpty()) {
         publisher.withdraw(change.event, change.withdrawn);
       }
     } catch (RuntimeException | Error e) {
       publisher.statistics().unexpected(e);
     }
+    return change;
   }
 
   private void noteWriting(Object result) {
@@ -133,9 +118,9 @@ final class PublishingDataset implements InvocationHandler {
 
   private void announceIfFinalized(String poolId, long blockId) {
     try {
-      ReplicaInfo replica = Changes.ifFinalized(Changes.find(stock, poolId, blockId));
+      ReplicaInfo replica = Change.findFinalized(stock, poolId, blockId);
       if (replica != null && !replica.isOnTransientStorage()) {
-        publisher.announce(ReplicaName.of(poolId, replica), replica);
+        publisher.announce(new ReplicaName(poolId, replica), replica);
       }
     } catch (RuntimeException | Error e) {
       publisher.statistics().unexpected(e);

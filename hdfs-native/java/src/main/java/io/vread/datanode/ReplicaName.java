@@ -4,7 +4,7 @@ package io.vread.datanode;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.server.datanode.Replica;
 
-/** Names one replica as it is at one moment. Events carry it to the backend. */
+/** Names one replica as it is at one moment. */
 final class ReplicaName {
   final String poolId;
   final long blockId;
@@ -12,31 +12,16 @@ final class ReplicaName {
   final long length;
   final String storageId;
 
-  ReplicaName(
-      String poolId, long blockId, long generationStamp, long length, String storageId) {
+  ReplicaName(String poolId, Replica replica) {
     this.poolId = poolId;
-    this.blockId = blockId;
-    this.generationStamp = generationStamp;
-    this.length = length;
-    this.storageId = storageId;
-  }
-
-  static ReplicaName of(String poolId, Replica replica) {
-    return new ReplicaName(
-        poolId,
-        replica.getBlockId(),
-        replica.getGenerationStamp(),
-        replica.getNumBytes(),
-        replica.getStorageUuid());
+    blockId = replica.getBlockId();
+    generationStamp = replica.getGenerationStamp();
+    length = replica.getNumBytes();
+    storageId = replica.getStorageUuid();
   }
 
   /** The block without its generation stamp and storage. */
   ExtendedBlockId block() {
     return new ExtendedBlockId(blockId, poolId);
-  }
-
-  @Override
-  public String toString() {
-    return poolId + "/blk_" + blockId + "_" + generationStamp + "@" + storageId + ":" + length;
   }
 }

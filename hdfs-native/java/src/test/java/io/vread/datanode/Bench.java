@@ -52,7 +52,7 @@ final class Bench implements AutoCloseable {
 
   void announce(long id) {
     publisher.announce(
-        ReplicaName.of(FakeDataset.POOL, stock.replicas.get(id)), stock.replicas.get(id));
+        new ReplicaName(FakeDataset.POOL, stock.replicas.get(id)), stock.replicas.get(id));
   }
 
   static ExtendedBlock block(long id, long stamp) {

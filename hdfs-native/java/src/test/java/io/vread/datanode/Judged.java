@@ -7,7 +7,7 @@ import java.util.Set;
 
 /**
  * All methods that FsDatasetSpi declares in Hadoop 3.3.6, 3.4.3 or 3.5.0: those that change what
- * readers see, and the harmless ones. See {@link Changes} for the reasons. PublishingDatasetTest
+ * readers see, and the harmless ones. See {@link Change} for the reasons. PublishingDatasetTest
  * fails if a method is in neither set.
  */
 final class Judged {

@@ -36,7 +36,7 @@ public class PublisherBeanTest {
       bench.publisher.withdraw(
           Event.DELETE,
           Collections.singletonList(
-              ReplicaName.of(FakeDataset.POOL, bench.stock.replicas.get(7L))));
+              new ReplicaName(FakeDataset.POOL, bench.stock.replicas.get(7L))));
       bench.publisher.statistics().failed("overflow");
       for (MBeanAttributeInfo attribute : SERVER.getMBeanInfo(name).getAttributes()) {
         Object value = SERVER.getAttribute(name, attribute.getName());

@@ -36,7 +36,7 @@ public class PublisherTest {
 
   private static List<ReplicaName> names(Bench bench, long... ids) {
     return LongStream.of(ids)
-        .mapToObj(id -> ReplicaName.of(FakeDataset.POOL, bench.stock.replicas.get(id)))
+        .mapToObj(id -> new ReplicaName(FakeDataset.POOL, bench.stock.replicas.get(id)))
         .collect(Collectors.toList());
   }
 
