@@ -74,7 +74,7 @@ def life_of_a_file(cluster, client, folder):
 
 
 def test_no_device_and_only_the_one_property(lacking):
-    assert lacking.jmx(NO_DEVICE, BEAN)["finalized"] == 0
+    assert lacking.jmx(NO_DEVICE, BEAN)["Finalized"] == 0
     (warning,) = publisher_warnings(lacking, NO_DEVICE)
     assert "/dev/vread: ENOENT" in warning
 

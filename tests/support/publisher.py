@@ -3,7 +3,6 @@
 JVM that runs the commands of `hdfs dfs`; for the tests of the publisher in tests/hdfs."""
 
 import contextlib
-import json
 import os
 from pathlib import Path
 
@@ -97,8 +96,10 @@ class PublisherBed:
         return back.read_bytes()
 
     def bean(self):
+        """The attributes by their names in lower case."""
         bean = self.cluster.jmx("dn1", "io.vread:type=Publisher")
-        return bean | {"reasons": json.loads(bean["reasons"])}
+        reasons = {entry["key"]: entry["value"] for entry in bean["Reasons"]}
+        return {name.lower(): value for name, value in bean.items()} | {"reasons": reasons}
 
     def counts(self):
         """Counts of events, when no event is pending."""

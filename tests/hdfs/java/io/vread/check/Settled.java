@@ -40,7 +40,7 @@ final class Settled {
         url + ": nothing pending",
         () -> {
           JsonNode beans = JSON.readTree(url).path("beans");
-          return beans.size() > 0 && beans.get(0).path("pending").asLong(1) == 0;
+          return beans.size() > 0 && beans.get(0).path("Pending").asLong(1) == 0;
         });
   }
 }

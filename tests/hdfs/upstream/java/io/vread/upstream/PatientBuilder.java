@@ -100,7 +100,7 @@ public final class PatientBuilder extends ReplicaAccessorBuilder {
   private static boolean pending() throws JMException {
     for (ObjectName name : BEANS.queryNames(new ObjectName("io.vread:type=Publisher,*"), null)) {
       try {
-        if ((long) BEANS.getAttribute(name, "pending") > 0) {
+        if ((long) BEANS.getAttribute(name, "Pending") > 0) {
           return true;
         }
       } catch (InstanceNotFoundException e) {

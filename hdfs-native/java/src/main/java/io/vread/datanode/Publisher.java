@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * forgotten withdrawals and judges by what the file system has committed, which includes all that
  * was durable before.
  */
-final class Publisher {
+final class Publisher implements PublisherMXBean {
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
   /**
@@ -125,12 +125,44 @@ final class Publisher {
     return statistics;
   }
 
-  boolean connected() {
+  @Override
+  public boolean isConnected() {
     return link.connected();
   }
 
-  int pending() {
+  @Override
+  public long getPending() {
     return queue.size();
+  }
+
+  @Override
+  public long getFinalized() {
+    return statistics.count(Event.FINALIZED);
+  }
+
+  @Override
+  public long getAppend() {
+    return statistics.count(Event.APPEND);
+  }
+
+  @Override
+  public long getTruncate() {
+    return statistics.count(Event.TRUNCATE);
+  }
+
+  @Override
+  public long getDelete() {
+    return statistics.count(Event.DELETE);
+  }
+
+  @Override
+  public long getFailed() {
+    return getReasons().values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  @Override
+  public Map<String, Long> getReasons() {
+    return statistics.reasons();
   }
 
   /** Queues a finalized replica to be made durable and published. Does no I/O. */

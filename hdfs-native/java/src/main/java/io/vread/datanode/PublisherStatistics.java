@@ -4,14 +4,10 @@ package io.vread.datanode;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Counts the events that the backend took, and the failures by reason. {@link PublisherBean} shows
- * the counts.
- */
+/** Counts the events that the backend took, and the failures by reason. */
 final class PublisherStatistics {
   /** The queue was full. The dropped replica becomes visible when the kernel writes it back. */
   static final String OVERFLOW = "overflow";
@@ -30,21 +26,15 @@ final class PublisherStatistics {
 
   private static final Logger LOG = LoggerFactory.getLogger(PublisherStatistics.class);
 
-  private final LongAdder[] published = new LongAdder[Event.values().length];
-  private final Map<String, LongAdder> reasons = new ConcurrentHashMap<>();
-
-  PublisherStatistics() {
-    for (int i = 0; i < published.length; i++) {
-      published[i] = new LongAdder();
-    }
-  }
+  private final Map<Event, Long> published = new ConcurrentHashMap<>();
+  private final Map<String, Long> reasons = new ConcurrentHashMap<>();
 
   void published(Event event) {
-    published[event.ordinal()].increment();
+    published.merge(event, 1L, Long::sum);
   }
 
   void failed(String reason) {
-    reasons.computeIfAbsent(reason, unused -> new LongAdder()).increment();
+    reasons.merge(reason, 1L, Long::sum);
   }
 
   /**
@@ -65,16 +55,10 @@ final class PublisherStatistics {
   }
 
   long count(Event event) {
-    return published[event.ordinal()].sum();
-  }
-
-  long failures() {
-    return reasons.values().stream().mapToLong(LongAdder::sum).sum();
+    return published.getOrDefault(event, 0L);
   }
 
   Map<String, Long> reasons() {
-    Map<String, Long> result = new TreeMap<>();
-    reasons.forEach((reason, count) -> result.put(reason, count.sum()));
-    return result;
+    return new TreeMap<>(reasons);
   }
 }

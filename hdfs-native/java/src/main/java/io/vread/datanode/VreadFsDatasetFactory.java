@@ -5,6 +5,10 @@ import io.vread.Clock;
 import io.vread.NativeLibrary;
 import io.vread.Settings;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import javax.management.InstanceAlreadyExistsException;
+import javax.management.JMException;
+import javax.management.ObjectName;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
@@ -21,6 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetSpi<?>> {
   private static final Logger LOG = LoggerFactory.getLogger(VreadFsDatasetFactory.class);
+  private static final String BEAN = "io.vread:type=Publisher";
 
   private final PublisherLimits limits;
 
@@ -39,15 +44,15 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
     FsDatasetSpi.Factory<?> stockFactory = new FsDatasetFactory();
     FsDatasetSpi<?> stock = stockFactory.newInstance(datanode, storage, conf);
     try {
-      return usable(stock, conf) ? published(datanode, stock, conf) : stock;
+      Settings settings = Settings.of(conf);
+      return usable(stock, settings) ? published(datanode, stock, settings) : stock;
     } catch (RuntimeException | Error | IOException e) {
       LOG.warn("vread: blocks are not published, the datanode works as without vread", e);
       return stock;
     }
   }
 
-  private static boolean usable(FsDatasetSpi<?> stock, Configuration conf) throws IOException {
-    Settings settings = Settings.of(conf);
+  private static boolean usable(FsDatasetSpi<?> stock, Settings settings) throws IOException {
     if (!settings.enabled()) {
       return false;
     }
@@ -72,8 +77,7 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
   }
 
   private FsDatasetSpi<?> published(
-      DataNode datanode, FsDatasetSpi<?> stock, Configuration conf) {
-    Settings settings = Settings.of(conf);
+      DataNode datanode, FsDatasetSpi<?> stock, Settings settings) {
     Publisher publisher =
         new Publisher(
             limits,
@@ -82,21 +86,48 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
             new DatanodeKeys(datanode, stock),
             Clock.SYSTEM,
             Clock.SYSTEM);
-    PublisherBean bean = new PublisherBean(publisher);
+    ObjectName bean = register(publisher);
     Runnable end =
         () -> {
           publisher.close();
-          bean.unregister();
+          unregister(bean);
         };
-    FsDatasetSpi<?> dataset = PublishingDataset.wrap(stock, publisher, end);
     try {
-      bean.register();
       publisher.start();
+      return PublishingDataset.wrap(stock, publisher, end);
     } catch (RuntimeException | Error e) { // e.g. no memory for a thread
       end.run();
       throw e;
     }
-    return dataset;
+  }
+
+  /**
+   * Registers the publisher as a JMX bean. A second datanode in the JVM gets a name with {@code
+   * ,instance=2}. Returns the name, null if there is no bean.
+   */
+  static ObjectName register(Publisher publisher) {
+    for (int i = 1; ; i++) {
+      try {
+        return ManagementFactory.getPlatformMBeanServer()
+            .registerMBean(publisher, new ObjectName(i == 1 ? BEAN : BEAN + ",instance=" + i))
+            .getObjectName();
+      } catch (InstanceAlreadyExistsException e) {
+        LOG.debug("vread: another datanode of this JVM has the bean {}", i);
+      } catch (JMException e) {
+        LOG.warn("vread: no JMX bean {}: {}", BEAN, e.toString());
+        return null;
+      }
+    }
+  }
+
+  static void unregister(ObjectName bean) {
+    try {
+      if (bean != null) {
+        ManagementFactory.getPlatformMBeanServer().unregisterMBean(bean);
+      }
+    } catch (JMException e) {
+      LOG.debug("vread: unregistering {}", bean, e);
+    }
   }
 
   private PublishChannel connect(Settings settings) throws IOException {

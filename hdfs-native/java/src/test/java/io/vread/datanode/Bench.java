@@ -46,7 +46,7 @@ final class Bench implements AutoCloseable {
   /** Starts the publisher, and waits until it is connected. */
   Bench start() {
     publisher.start();
-    story.until(publisher::connected, "connection");
+    story.until(publisher::isConnected, "connection");
     return this;
   }
 

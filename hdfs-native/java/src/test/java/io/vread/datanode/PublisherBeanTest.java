@@ -6,10 +6,9 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.lang.management.ManagementFactory;
+import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashMap;
-import java.util.Map;
-import javax.management.MBeanAttributeInfo;
+import javax.management.JMX;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import org.junit.Test;
@@ -18,37 +17,30 @@ import org.junit.Test;
 public class PublisherBeanTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
-  private static final Map<String, Class<?>> TYPES = new HashMap<>();
-
-  static {
-    TYPES.put("long", Long.class);
-    TYPES.put("boolean", Boolean.class);
-    TYPES.put("java.lang.String", String.class);
-  }
-
   @Test
   public void theBeanSaysWhatWasPublishedAndWhatNot() throws Exception {
     ObjectName name = new ObjectName("io.vread:type=Publisher");
     try (Bench bench = new Bench().start()) {
-      PublisherBean bean = new PublisherBean(bench.publisher);
-      bean.register();
+      assertEquals(name, VreadFsDatasetFactory.register(bench.publisher));
       bench.stock.finalized(7, 1001, 5, "DS-1");
-      bench.publisher.withdraw(
-          Event.DELETE,
-          Collections.singletonList(
-              new ReplicaName(FakeDataset.POOL, bench.stock.replicas.get(7L))));
+      ReplicaName replica = new ReplicaName(FakeDataset.POOL, bench.stock.replicas.get(7L));
+      bench.publisher.withdraw(Event.APPEND, Collections.singletonList(replica));
+      bench.publisher.withdraw(Event.TRUNCATE, Arrays.asList(replica, replica));
+      bench.publisher.withdraw(Event.DELETE, Arrays.asList(replica, replica, replica));
       bench.publisher.statistics().failed("overflow");
-      for (MBeanAttributeInfo attribute : SERVER.getMBeanInfo(name).getAttributes()) {
-        Object value = SERVER.getAttribute(name, attribute.getName());
-        assertTrue(attribute.toString(), TYPES.get(attribute.getType()).isInstance(value));
-      }
-      assertEquals(1L, SERVER.getAttribute(name, "delete"));
-      assertEquals(0L, SERVER.getAttribute(name, "finalized"));
-      assertEquals(1L, SERVER.getAttribute(name, "failed"));
-      assertEquals("{\"overflow\":1}", SERVER.getAttribute(name, "reasons"));
-      assertEquals(true, SERVER.getAttribute(name, "connected"));
+      bench.publisher.statistics().failed("overflow");
+      bench.publisher.statistics().failed("late");
+      PublisherMXBean bean = JMX.newMXBeanProxy(SERVER, name, PublisherMXBean.class);
+      assertEquals(0, bean.getFinalized());
+      assertEquals(1, bean.getAppend());
+      assertEquals(2, bean.getTruncate());
+      assertEquals(3, bean.getDelete());
+      assertEquals(0, bean.getPending());
+      assertEquals(3, bean.getFailed());
+      assertEquals("{late=1, overflow=2}", bean.getReasons().toString());
+      assertTrue(bean.isConnected());
       assertEquals(8, SERVER.getMBeanInfo(name).getAttributes().length);
-      bean.unregister();
+      VreadFsDatasetFactory.unregister(name);
       assertFalse(SERVER.isRegistered(name));
     }
   }
@@ -57,13 +49,11 @@ public class PublisherBeanTest {
   public void twoDatanodesInOneProcess() throws Exception {
     try (Bench one = new Bench();
         Bench two = new Bench()) {
-      PublisherBean first = new PublisherBean(one.publisher);
-      PublisherBean second = new PublisherBean(two.publisher);
-      first.register();
-      second.register();
-      assertTrue(SERVER.isRegistered(new ObjectName("io.vread:type=Publisher,instance=2")));
-      first.unregister();
-      second.unregister();
+      ObjectName first = VreadFsDatasetFactory.register(one.publisher);
+      ObjectName second = VreadFsDatasetFactory.register(two.publisher);
+      assertEquals(new ObjectName("io.vread:type=Publisher,instance=2"), second);
+      VreadFsDatasetFactory.unregister(first);
+      VreadFsDatasetFactory.unregister(second);
       assertTrue(SERVER.queryNames(new ObjectName("io.vread:type=Publisher,*"), null).isEmpty());
     }
   }

@@ -55,7 +55,7 @@ public class PublisherTest {
       }
       assertTrue(lines.indexOf("sync blk_7") < lines.indexOf("sync-dir dir-DS-1"));
       bench.story.until(() -> bench.count(Event.FINALIZED) == 1, "count");
-      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
       assertEquals(0, bench.stock.references.get());
     }
   }
@@ -113,7 +113,7 @@ public class PublisherTest {
       }
       bench.start();
       bench.story.await("finalized 3_1001@DS-1");
-      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
       assertEquals(1, bench.story.count("finalized"));
       assertEquals(2, bench.failed("sync-EIO"));
       assertEquals(1, bench.failed("sync-ENOSPC"));
@@ -130,7 +130,7 @@ public class PublisherTest {
       bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.clock.passOnceAwaited(Bench.BACKOFF_MS);
       bench.story.await("finalized 7_1001@DS-1");
-      bench.story.until(() -> bench.publisher.pending() == 0, "end");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "end");
       assertEquals(2, bench.story.count("refused finalized 7"));
       assertEquals(0, bench.failed("ENODEV"));
     }
@@ -159,7 +159,7 @@ public class PublisherTest {
       bench.backend.answer = 0;
       bench.announce(8);
       bench.story.await("finalized 8_1001@DS-1");
-      bench.story.until(() -> bench.publisher.pending() == 0, "end");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "end");
       bench.backend.answer = Errno.ENODEV;
       bench.announce(7);
       for (int look = 1; look < LOOKS; look++) {
@@ -176,7 +176,7 @@ public class PublisherTest {
       bench.stock.volumesClosed = true;
       bench.stock.finalized(1, 1001, 5, "DS-1");
       bench.announce(1);
-      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
       assertEquals(0, bench.story.count("start"));
       assertEquals(0, bench.story.count("finalized"));
     }
@@ -192,7 +192,7 @@ public class PublisherTest {
       bench.publisher.withdraw(Event.APPEND, names(bench, 7));
       assertTrue("not held up by the disk", bench.story.index("append 7_1001@DS-1") >= 0);
       bench.disk.gate.countDown();
-      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
       assertEquals(0, bench.story.count("finalized"));
     }
   }
@@ -213,7 +213,7 @@ public class PublisherTest {
       bench.story.until(() -> bench.clock.waits().size() == 1, "wait for the link");
       bench.backend.gate.countDown();
       bench.story.await("append 8_1001@DS-1");
-      bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+      bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
       assertEquals("" + bench.story.lines(), 0, bench.story.count("finalized 8"));
     }
   }
@@ -244,7 +244,7 @@ public class PublisherTest {
       bench.announce(7);
       bench.stock.finalized(7, 1002, 6, "DS-1");
       bench.announce(7);
-      assertEquals(1, bench.publisher.pending());
+      assertEquals(1, bench.publisher.getPending());
       bench.start();
       bench.story.await("finalized 7_1002@DS-1");
       assertEquals(1, bench.story.count("finalized"));
@@ -507,7 +507,7 @@ public class PublisherTest {
         bench.stock.finalized(id, 1001, 5, "DS-1");
         bench.announce(id);
       }
-      assertEquals(3, bench.publisher.pending());
+      assertEquals(3, bench.publisher.getPending());
       assertEquals(2, bench.failed("overflow"));
       bench.start();
       bench.story.until(() -> bench.story.count("finalized") == 3, "3 events");
@@ -639,9 +639,9 @@ public class PublisherTest {
     bench.announce(7);
     bench.close();
     assertEquals(1, bench.story.count("close"));
-    assertEquals(0, bench.publisher.pending());
+    assertEquals(0, bench.publisher.getPending());
     bench.announce(7);
-    assertEquals(0, bench.publisher.pending());
+    assertEquals(0, bench.publisher.getPending());
     bench.publisher.withdraw(Event.DELETE, names(bench, 7));
     assertEquals(0, bench.story.count("finalized") + bench.story.count("delete"));
   }

@@ -61,7 +61,7 @@ public class PublishingDatasetTest {
   }
 
   private void assertNothingSaid() {
-    bench.story.until(() -> bench.publisher.pending() == 0, "empty queue");
+    bench.story.until(() -> bench.publisher.getPending() == 0, "empty queue");
     assertEquals("" + bench.story.lines(), 0, said());
   }
 
@@ -243,7 +243,7 @@ public class PublishingDatasetTest {
     } catch (IOException e) {
       assertSame(cause, e);
     }
-    assertEquals(0, bench.publisher.pending());
+    assertEquals(0, bench.publisher.getPending());
     assertEquals(1, said());
   }
 
@@ -462,7 +462,7 @@ public class PublishingDatasetTest {
       assertEquals(i, wrapped.getNumBlocksCached());
     }
     assertEquals(1000, calls.get());
-    assertEquals(0, bench.publisher.pending());
+    assertEquals(0, bench.publisher.getPending());
     assertEquals(Collections.emptyList(), bench.story.lines());
   }
 
