@@ -37,7 +37,7 @@ public final class ShortOfDescriptors {
   public static void main(String[] arguments) throws Exception {
     Class.forName("io.vread.NativeLibrary"); // a process has this class before its first block
     TestClock clock = new TestClock();
-    NativeLibrary.Attempts library = new NativeLibrary.Attempts(System::load, clock);
+    NativeLibrary.Attempts library = new NativeLibrary.Attempts(clock);
     List<FileInputStream> all = takeAll();
     String first = library.load(arguments[0]).reason();
     String german = failing("Zu viele offene Dateien", clock).load(arguments[1]).reason();
@@ -57,11 +57,12 @@ public final class ShortOfDescriptors {
   }
 
   private static NativeLibrary.Attempts failing(String message, Clock clock) {
-    return new NativeLibrary.Attempts(
-        file -> {
-          throw new UnsatisfiedLinkError(message);
-        },
-        clock);
+    return new NativeLibrary.Attempts(clock) {
+      @Override
+      void loadFile(String file) {
+        throw new UnsatisfiedLinkError(message);
+      }
+    };
   }
 
   private static List<FileInputStream> takeAll() {

@@ -4,13 +4,10 @@ package io.vread;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -56,6 +53,9 @@ public final class NativeLibrary {
 
   private static final Logger LOG = LoggerFactory.getLogger(NativeLibrary.class);
   private static final String FILE = "libvread_jni.so";
+  private static final String ARCH = System.getProperty("os.arch", "unknown");
+  private static final String RESOURCE =
+      "/native/linux-" + ("amd64".equals(ARCH) ? "x86_64" : ARCH) + "/" + FILE;
 
   private static final long FIRST_PAUSE_MS = 1000;
   private static final long LONGEST_PAUSE_MS = 30_000;
@@ -64,68 +64,7 @@ public final class NativeLibrary {
   private static final Pattern SHORTAGE =
       Pattern.compile("Too many open files|Cannot allocate memory|No space left on device");
 
-  /** Loads a file as {@link System#load} does. */
-  interface Loader {
-    void load(String file);
-
-    /** Of the file that was loaded. */
-    default int version() {
-      return NativeLibrary.version();
-    }
-  }
-
-  /** Loads the library with the first call of load(), or later if an attempt failed for now. */
-  static final class Attempts {
-    private final Loader loader;
-    private final Clock clock;
-    private long pauseMs = FIRST_PAUSE_MS;
-    private volatile long nextAttempt;
-    private volatile NativeLibrary outcome; // of the last attempt; null: there was none
-
-    Attempts(Loader loader, Clock clock) {
-      this.loader = loader;
-      this.clock = clock;
-    }
-
-    NativeLibrary load(String configuredPath) {
-      NativeLibrary last = outcome;
-      return isDue(last) ? attempt(configuredPath) : last;
-    }
-
-    private boolean isDue(NativeLibrary last) {
-      return last == null || (last.mayLoadLater() && clock.now() >= nextAttempt);
-    }
-
-    private synchronized NativeLibrary attempt(String configuredPath) {
-      NativeLibrary last = outcome;
-      if (isDue(last)) { // else another thread made the attempt meanwhile
-        nextAttempt = clock.now() + pauseMs;
-        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-        outcome = search(configuredPath, loader, last != null);
-      }
-      return outcome;
-    }
-  }
-
-  /** Why no file could be loaded. */
-  private static final class Failures {
-    final List<String> texts = new ArrayList<>();
-    boolean ofTheMoment;
-
-    void add(String text, boolean momentary) {
-      texts.add(text);
-      ofTheMoment |= momentary;
-    }
-  }
-
-  private static final class SystemLoader implements Loader {
-    @Override
-    public void load(String file) {
-      System.load(file);
-    }
-  }
-
-  private static final Attempts OF_PROCESS = new Attempts(new SystemLoader(), Clock.SYSTEM);
+  private static final Attempts OF_PROCESS = new Attempts(Clock.SYSTEM);
 
   private final String path;
   private final String reason;
@@ -161,61 +100,188 @@ public final class NativeLibrary {
 
   private static native int version();
 
-  /** again: an earlier attempt failed for the moment, and has warned. */
-  private static NativeLibrary search(String configuredPath, Loader loader, boolean again) {
-    Failures failures = new Failures();
-    try {
-      for (Path candidate : candidates(configuredPath)) {
-        if (Files.exists(candidate) && loads(loader, candidate, failures)) {
-          return checked(loader, candidate.toString(), again);
+  /** Loads the library with the first call of load(), or later if an attempt failed for now. */
+  static class Attempts {
+    private final Clock clock;
+    private long pauseMs = FIRST_PAUSE_MS;
+    private volatile long nextAttempt;
+    private volatile NativeLibrary outcome; // of the last attempt; null: there was none
+    private List<String> failures; // of this attempt
+    private boolean ofTheMoment; // at least one of the failures
+
+    Attempts(Clock clock) {
+      this.clock = clock;
+    }
+
+    /** Loads a file as {@link System#load} does. Tests override it. */
+    void loadFile(String file) {
+      System.load(file);
+    }
+
+    /** The version of the file that was loaded. Tests override it. */
+    int loadedVersion() {
+      return version();
+    }
+
+    final NativeLibrary load(String configuredPath) {
+      NativeLibrary last = outcome;
+      return isDue(last) ? attempt(configuredPath) : last;
+    }
+
+    private boolean isDue(NativeLibrary last) {
+      return last == null || (last.mayLoadLater() && clock.now() >= nextAttempt);
+    }
+
+    private synchronized NativeLibrary attempt(String configuredPath) {
+      NativeLibrary last = outcome;
+      if (isDue(last)) { // else another thread made the attempt meanwhile
+        nextAttempt = clock.now() + pauseMs;
+        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        outcome = search(configuredPath, last != null);
+      }
+      return outcome;
+    }
+
+    /** again: an earlier attempt failed for the moment, and has warned. */
+    private NativeLibrary search(String configuredPath, boolean again) {
+      failures = new ArrayList<>();
+      ofTheMoment = false;
+      try {
+        for (Path candidate : candidates(configuredPath)) {
+          if (Files.exists(candidate) && loads(candidate)) {
+            return checked(candidate.toString(), again);
+          }
+        }
+        if (loadsFromJar()) {
+          return checked("jar:" + RESOURCE, again);
+        }
+      } catch (RuntimeException | LinkageError e) { // not the file's fault: others would fail too
+        if (isRefusal(e)) {
+          LOG.warn(
+              "vread: this Java allows no native code, blocks are read by TCP; start it with "
+                  + "--enable-native-access=ALL-UNNAMED: {}",
+              e.toString());
+          return new NativeLibrary("", NO_NATIVE_ACCESS);
+        }
+        failed(e.toString(), false);
+      } catch (VirtualMachineError e) { // e.g. no memory
+        failed(e.toString(), true);
+      }
+      return notLoaded(again);
+    }
+
+    /** Warns of the failures, but only once of failures of the moment. */
+    private NativeLibrary notLoaded(boolean again) {
+      if (!ofTheMoment) {
+        LOG.warn(
+            "vread: {} cannot be loaded, blocks are read by TCP; install it in a folder of "
+                + "java.library.path or set io.vread.library.path: {}",
+            FILE,
+            failures);
+      } else if (again) {
+        LOG.debug("vread: {} still cannot be loaded: {}", FILE, failures);
+      } else {
+        LOG.warn(
+            "vread: {} cannot be loaded now, blocks are read by TCP; this process or host is short "
+                + "of descriptors, memory or space in java.io.tmpdir; next attempts every {} to {} "
+                + "s: {}",
+            FILE,
+            FIRST_PAUSE_MS / 1000,
+            LONGEST_PAUSE_MS / 1000,
+            failures);
+      }
+      return new NativeLibrary("", ofTheMoment ? MISSING_NOW : MISSING);
+    }
+
+    /**
+     * Loads the file. If another class loader of this JVM has loaded it already, the JVM refuses
+     * the file, and a copy is loaded instead.
+     */
+    private boolean loads(Path file) {
+      try {
+        loadFile(file.toString());
+        return true;
+      } catch (UnsatisfiedLinkError e) {
+        String message = String.valueOf(e.getMessage());
+        if (!message.contains("already loaded in another classloader")) {
+          failed(file + ": " + message, isShortage(message, file));
+          return false;
         }
       }
-      if (loadsFromJar(loader, failures)) {
-        return checked(loader, "jar:" + resource(), again);
+      try (InputStream in = Files.newInputStream(file)) {
+        return loadsCopy(in, file.toString());
+      } catch (IOException e) {
+        failed(file + ": " + e, Files.isReadable(file));
+        return false;
       }
-    } catch (RuntimeException | LinkageError e) { // not the file's fault: others would fail too
-      if (isRefusal(e)) {
+    }
+
+    private boolean loadsFromJar() {
+      try (InputStream in = NativeLibrary.class.getResourceAsStream(RESOURCE)) {
+        if (in != null) {
+          return loadsCopy(in, "jar:" + RESOURCE);
+        }
+        boolean unopened = NativeLibrary.class.getResource(RESOURCE) != null;
+        failed((unopened ? "cannot open " : "the jar has no ") + RESOURCE, unopened);
+      } catch (IOException e) {
+        failed("jar:" + RESOURCE + ": " + e, true);
+      }
+      return false;
+    }
+
+    /**
+     * Loads a temporary copy. The copy is deleted as soon as it is mapped, so that nothing is left
+     * behind, however the JVM ends.
+     */
+    private boolean loadsCopy(InputStream in, String what) throws IOException {
+      Path copy = null;
+      try {
+        copy = Files.createTempFile("libvread_jni-", ".so"); // only the owner has access
+        Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
+        loadFile(copy.toString());
+        return true;
+      } catch (UnsatisfiedLinkError e) {
+        String message = String.valueOf(e.getMessage());
+        failed(what + " as " + copy + ": " + message, isShortage(message, copy));
+      } catch (IOException e) { // for the moment, unless the folder is missing or read-only
+        Path folder = Paths.get(System.getProperty("java.io.tmpdir"));
+        failed(what + ": " + e, Files.isDirectory(folder) && Files.isWritable(folder));
+      } finally {
+        if (copy != null) {
+          Files.deleteIfExists(copy);
+        }
+      }
+      return false;
+    }
+
+    private void failed(String text, boolean momentary) {
+      failures.add(text);
+      ofTheMoment |= momentary;
+    }
+
+    private NativeLibrary checked(String path, boolean again) {
+      int version;
+      try {
+        version = loadedVersion();
+      } catch (UnsatisfiedLinkError e) {
+        version = 0;
+      }
+      if (version != VERSION) {
         LOG.warn(
-            "vread: this Java allows no native code, blocks are read by TCP; start it with "
-                + "--enable-native-access=ALL-UNNAMED: {}",
-            e.toString());
-        return new NativeLibrary("", NO_NATIVE_ACCESS);
+            "vread: {} has interface version {}, this jar needs {}, blocks are read by TCP; "
+                + "install jar and library of one release",
+            path,
+            version,
+            VERSION);
+        return new NativeLibrary(path, WRONG_VERSION);
       }
-      failures.add(e.toString(), false);
-    } catch (VirtualMachineError e) { // e.g. no memory
-      failures.add(e.toString(), true);
+      if (again) {
+        LOG.info("vread: loaded {}", path);
+      } else {
+        LOG.debug("vread: loaded {}", path);
+      }
+      return new NativeLibrary(path, null);
     }
-    return failures.ofTheMoment ? failedForNow(failures, again) : failed(failures);
-  }
-
-  private static NativeLibrary failed(Failures failures) {
-    LOG.warn(
-        "vread: {} cannot be loaded, blocks are read by TCP; install it in a folder of "
-            + "java.library.path or set io.vread.library.path: {}",
-        FILE,
-        failures.texts);
-    return new NativeLibrary("", MISSING);
-  }
-
-  private static NativeLibrary failedForNow(Failures failures, boolean again) {
-    if (again) {
-      LOG.debug("vread: {} still cannot be loaded: {}", FILE, failures.texts);
-    } else {
-      LOG.warn(
-          "vread: {} cannot be loaded now, blocks are read by TCP; this process or host is short "
-              + "of descriptors, memory or space in java.io.tmpdir; next attempts every {} to {} "
-              + "s: {}",
-          FILE,
-          FIRST_PAUSE_MS / 1000,
-          LONGEST_PAUSE_MS / 1000,
-          failures.texts);
-    }
-    return new NativeLibrary("", MISSING_NOW);
-  }
-
-  /** True if Java refuses native code. Compares names, because Java 8 does not have the class. */
-  private static boolean isRefusal(Throwable e) {
-    return e.getClass().getName().equals("java.lang.IllegalCallerException");
   }
 
   private static List<Path> candidates(String configuredPath) {
@@ -230,29 +296,6 @@ public final class NativeLibrary {
       }
     }
     return result;
-  }
-
-  /**
-   * Loads the file. If another class loader of this JVM has loaded it already, the JVM refuses the
-   * file, and a copy is loaded instead.
-   */
-  private static boolean loads(Loader loader, Path file, Failures failures) {
-    try {
-      loader.load(file.toString());
-      return true;
-    } catch (UnsatisfiedLinkError e) {
-      String message = String.valueOf(e.getMessage());
-      if (!message.contains("already loaded in another classloader")) {
-        failures.add(file + ": " + message, isShortage(message, file));
-        return false;
-      }
-    }
-    try (InputStream in = Files.newInputStream(file)) {
-      return loadsCopy(loader, in, file.toString(), failures);
-    } catch (IOException e) {
-      failures.add(file + ": " + e, Files.isReadable(file));
-      return false;
-    }
   }
 
   /**
@@ -271,86 +314,8 @@ public final class NativeLibrary {
     }
   }
 
-  private static boolean loadsFromJar(Loader loader, Failures failures) {
-    try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-      if (in == null) {
-        boolean unopened = NativeLibrary.class.getResource(resource()) != null;
-        failures.add((unopened ? "cannot open " : "the jar has no ") + resource(), unopened);
-        return false;
-      }
-      return loadsCopy(loader, in, "jar:" + resource(), failures);
-    } catch (IOException e) {
-      failures.add("jar:" + resource() + ": " + e, true);
-      return false;
-    }
-  }
-
-  /**
-   * Loads a temporary copy. The copy is deleted as soon as it is mapped, so that nothing is left
-   * behind, however the JVM ends.
-   */
-  private static boolean loadsCopy(
-      Loader loader, InputStream in, String what, Failures failures) throws IOException {
-    Path copy = null;
-    try {
-      copy = Files.createTempFile("libvread_jni-", ".so", ownerOnly());
-      Files.copy(in, copy, StandardCopyOption.REPLACE_EXISTING);
-      loader.load(copy.toString());
-      return true;
-    } catch (UnsatisfiedLinkError e) {
-      String message = String.valueOf(e.getMessage());
-      failures.add(what + " as " + copy + ": " + message, isShortage(message, copy));
-      return false;
-    } catch (IOException e) {
-      failures.add(what + ": " + e, mayWrite(Paths.get(System.getProperty("java.io.tmpdir"))));
-      return false;
-    } finally {
-      if (copy != null) {
-        Files.deleteIfExists(copy);
-      }
-    }
-  }
-
-  /** False also if the file system is mounted read-only. */
-  private static boolean mayWrite(Path folder) {
-    return Files.isDirectory(folder) && Files.isWritable(folder);
-  }
-
-  private static FileAttribute<?>[] ownerOnly() {
-    if (!FileSystems.getDefault().supportedFileAttributeViews().contains("posix")) {
-      return new FileAttribute<?>[0];
-    }
-    return new FileAttribute<?>[] {
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
-    };
-  }
-
-  private static String resource() {
-    String arch = System.getProperty("os.arch", "unknown");
-    return "/native/linux-" + ("amd64".equals(arch) ? "x86_64" : arch) + "/" + FILE;
-  }
-
-  private static NativeLibrary checked(Loader loader, String path, boolean again) {
-    int version;
-    try {
-      version = loader.version();
-    } catch (UnsatisfiedLinkError e) {
-      version = 0;
-    }
-    if (version != VERSION) {
-      LOG.warn(
-          "vread: {} has interface version {}, this jar needs {}, blocks are read by TCP; "
-              + "install jar and library of one release",
-          path,
-          version,
-          VERSION);
-      return new NativeLibrary(path, WRONG_VERSION);
-    }
-    if (again) {
-      LOG.info("vread: loaded {}", path);
-    } else {
-      LOG.debug("vread: loaded {}", path);
-    }
-    return new NativeLibrary(path, null);
+  /** True if Java refuses native code. Compares names, because Java 8 does not have the class. */
+  private static boolean isRefusal(Throwable e) {
+    return e.getClass().getName().equals("java.lang.IllegalCallerException");
   }
 }

@@ -44,9 +44,13 @@ public class NativeLibraryTest {
   }
 
   /** Throws {@code failure}; else loads a library of the right version. */
-  private final class FakeLoader implements NativeLibrary.Loader {
+  private final class FakeAttempts extends NativeLibrary.Attempts {
+    FakeAttempts() {
+      super(clock);
+    }
+
     @Override
-    public void load(String file) {
+    void loadFile(String file) {
       asked.add(file);
       if (failure != null) {
         NativeLibraryTest.<RuntimeException>raise(failure);
@@ -54,7 +58,7 @@ public class NativeLibraryTest {
     }
 
     @Override
-    public int version() {
+    int loadedVersion() {
       return NativeLibrary.VERSION;
     }
   }
@@ -63,7 +67,7 @@ public class NativeLibraryTest {
     asked.clear();
     logged.getBuffer().setLength(0);
     failure = with;
-    return new NativeLibrary.Attempts(new FakeLoader(), clock);
+    return new FakeAttempts();
   }
 
   @SuppressWarnings("unchecked")
