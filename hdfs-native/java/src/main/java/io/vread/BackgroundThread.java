@@ -18,41 +18,21 @@ import org.apache.hadoop.ipc.CallerContext;
  * act as the user who happened to need it first, nor keep that user's objects alive. So these
  * threads inherit none of them.
  */
-public final class BackgroundThread implements PrivilegedAction<Thread> {
-  private final Runnable task;
+public final class BackgroundThread implements ThreadFactory {
   private final String name;
 
-  private BackgroundThread(Runnable task, String name) {
-    this.task = task;
+  private BackgroundThread(String name) {
     this.name = name;
   }
 
   /** Returns a thread that the caller starts. Its context class loader is that of this class. */
   public static Thread of(Runnable task, String name) {
-    // The access control context of a privileged action is that of this class alone.
-    Thread thread = AccessController.doPrivileged(new BackgroundThread(task, name));
-    thread.setDaemon(true);
-    thread.setPriority(Thread.NORM_PRIORITY);
-    thread.setContextClassLoader(BackgroundThread.class.getClassLoader());
-    return thread;
+    return factory(name).newThread(task);
   }
 
   /** Makes threads of one name, each as {@link #of}. */
   public static ThreadFactory factory(String name) {
-    return new Factory(name);
-  }
-
-  private static final class Factory implements ThreadFactory {
-    private final String name;
-
-    Factory(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public Thread newThread(Runnable task) {
-      return of(task, name);
-    }
+    return new BackgroundThread(name);
   }
 
   /**
@@ -74,14 +54,38 @@ public final class BackgroundThread implements PrivilegedAction<Thread> {
   }
 
   @Override
-  public Thread run() {
+  public Thread newThread(Runnable task) {
+    // The access control context of a privileged action is that of this class alone.
+    Thread thread =
+        AccessController.doPrivileged(
+            new PrivilegedAction<Thread>() {
+              @Override
+              public Thread run() {
+                return withoutInheritance(task);
+              }
+            });
+    thread.setDaemon(true);
+    thread.setPriority(Thread.NORM_PRIORITY);
+    thread.setContextClassLoader(BackgroundThread.class.getClassLoader());
+    return thread;
+  }
+
+  private Thread withoutInheritance(Runnable task) {
     try {
       return Thread.class
           .getConstructor(
               ThreadGroup.class, Runnable.class, String.class, long.class, boolean.class)
           .newInstance(topGroup(), task, name, 0L, false);
     } catch (ReflectiveOperationException e) { // Java 8 has no such constructor
-      return new Thread(topGroup(), new WithoutCaller(task), name);
+      Runnable withoutCaller =
+          new Runnable() {
+            @Override
+            public void run() {
+              CallerContext.setCurrent(null); // the inheritable thread-local that NameNodes get
+              task.run();
+            }
+          };
+      return new Thread(topGroup(), withoutCaller, name);
     }
   }
 
@@ -91,20 +95,5 @@ public final class BackgroundThread implements PrivilegedAction<Thread> {
       group = group.getParent();
     }
     return group;
-  }
-
-  /** Leaves the one inheritable thread-local that Hadoop sends to NameNodes. */
-  private static final class WithoutCaller implements Runnable {
-    private final Runnable task;
-
-    WithoutCaller(Runnable task) {
-      this.task = task;
-    }
-
-    @Override
-    public void run() {
-      CallerContext.setCurrent(null);
-      task.run();
-    }
   }
 }
