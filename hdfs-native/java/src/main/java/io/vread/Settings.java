@@ -150,16 +150,11 @@ public final class Settings {
   }
 
   private static long hedgeMs(Configuration conf) {
-    boolean hedged =
-        number(conf, HedgedRead.THREADPOOL_SIZE_KEY, 0, 0, Integer.MAX_VALUE) > 0;
-    return hedged
-        ? number(
-            conf,
-            HedgedRead.THRESHOLD_MILLIS_KEY,
-            HedgedRead.THRESHOLD_MILLIS_DEFAULT,
-            0,
-            Long.MAX_VALUE)
-        : -1;
+    if (number(conf, HedgedRead.THREADPOOL_SIZE_KEY, 0, 0, Integer.MAX_VALUE) == 0) {
+      return -1;
+    }
+    long standard = HedgedRead.THRESHOLD_MILLIS_DEFAULT;
+    return number(conf, HedgedRead.THRESHOLD_MILLIS_KEY, standard, 0, Long.MAX_VALUE);
   }
 
   private static String endpoint(String configured) {
