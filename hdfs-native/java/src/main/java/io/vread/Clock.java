@@ -55,4 +55,23 @@ public interface Clock {
     }
     return condition.getAsBoolean();
   }
+
+  /** As {@link #await}. An interrupt does not end the wait, and the thread stays interrupted. */
+  default boolean awaitUninterruptibly(Object monitor, long ms, BooleanSupplier condition) {
+    long limit = now() + ms;
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          return await(monitor, limit - now(), condition);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
 }

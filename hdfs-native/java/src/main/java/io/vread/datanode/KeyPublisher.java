@@ -79,25 +79,18 @@ final class KeyPublisher {
   /** Any thread. A failure is counted and not reported to the caller. */
   synchronized void tellWhatChanged() {
     try {
-      tellAll();
+      if (connection != link.connections()) {
+        connection = link.connections();
+        told.clear();
+      }
+      for (String pool : source.pools()) {
+        BlockKeys keys = source.of(pool);
+        if (keys != null) {
+          source.storages().forEach(storage -> tell(pool, storage, keys));
+        }
+      }
     } catch (RuntimeException | Error e) {
       statistics.unexpected(e);
-    }
-  }
-
-  private void tellAll() {
-    if (connection != link.connections()) {
-      connection = link.connections();
-      told.clear();
-    }
-    for (String pool : source.pools()) {
-      BlockKeys keys = source.of(pool);
-      if (keys == null) {
-        continue;
-      }
-      for (String storage : source.storages()) {
-        tell(pool, storage, keys);
-      }
     }
   }
 

@@ -93,25 +93,13 @@ final class Link {
   }
 
   /**
-   * Waits for the turn, at most so many milliseconds. An interrupt is meant for the datanode: it
-   * does not end the wait, and the thread stays interrupted.
+   * Waits for the turn, at most so many milliseconds. An interrupt of the thread is meant for the
+   * datanode.
    *
    * @return true if this thread has the turn
    */
   private synchronized boolean take(long ms) {
-    long limit = clock.now() + ms;
-    boolean interrupted = Thread.interrupted();
-    while (taken && clock.now() < limit) {
-      try {
-        clock.waitUntil(this, limit);
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    boolean free = !taken;
+    boolean free = clock.awaitUninterruptibly(this, ms, () -> !taken);
     taken = true;
     return free;
   }

@@ -94,26 +94,12 @@ final class Publisher implements PublisherMXBean {
    * Ends the thread, and waits for its end up to JOIN_MS. Replicas still queued are not published:
    * the kernel writes them back all the same.
    */
-  void close() {
-    boolean interrupted = Thread.interrupted();
-    synchronized (this) {
-      closed = true;
-      notifyAll();
-    }
+  synchronized void close() {
+    closed = true;
+    notifyAll();
     queue.close();
     keys.close();
-    try {
-      awaitEnd();
-    } catch (InterruptedException e) {
-      interrupted = true;
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private synchronized void awaitEnd() throws InterruptedException {
-    clock.await(this, JOIN_MS, () -> ended || !thread.isAlive());
+    clock.awaitUninterruptibly(this, JOIN_MS, () -> ended || !thread.isAlive());
   }
 
   /** Waits for so many milliseconds, or until the publisher is closed. True: it is closed. */

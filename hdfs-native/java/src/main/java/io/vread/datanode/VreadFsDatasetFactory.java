@@ -6,6 +6,7 @@ import io.vread.NativeLibrary;
 import io.vread.Settings;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.util.stream.StreamSupport;
 import javax.management.InstanceAlreadyExistsException;
 import javax.management.JMException;
 import javax.management.ObjectName;
@@ -67,12 +68,8 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
   /** A RAM disk does not work with the proxy, see PublishingDataset.refuseRamDisk(). */
   private static boolean hasRamDisk(FsDatasetSpi<?> stock) throws IOException {
     try (FsDatasetSpi.FsVolumeReferences volumes = stock.getFsVolumeReferences()) {
-      for (FsVolumeSpi volume : volumes) {
-        if (volume.isTransientStorage()) {
-          return true;
-        }
-      }
-      return false;
+      return StreamSupport.stream(volumes.spliterator(), false)
+          .anyMatch(FsVolumeSpi::isTransientStorage);
     }
   }
 
