@@ -49,17 +49,39 @@ public final class Settings {
   private static final Map<Configuration, Settings> CACHE =
       Collections.synchronizedMap(new WeakHashMap<>());
 
-  private final boolean enabled;
-  private final String endpoint;
-  private final String libraryPath;
-  private final int timeoutMs;
-  private final long poolBytes;
-  private final int readaheadBytes;
-  private final boolean compete;
-  private final Protection protection;
-  private final long hedgeMs;
-  private final String shortCircuitSocket;
-  private final String statisticsFile;
+  public final boolean enabled;
+
+  /** The path of a character device or of a UNIX socket. */
+  public final String endpoint;
+
+  /** The file or folder of the native library. Empty: not configured. */
+  public final String libraryPath;
+
+  /** The longest wait for one answer of the backend. */
+  public final int timeoutMs;
+
+  public final long poolBytes;
+
+  /** As libvread takes it: 1 for a configured 0 (off), because libvread's 0 means its default. */
+  public final int readaheadBytes;
+
+  /** Both ways of reading are measured now and then, and the faster one is used. */
+  public final boolean compete;
+
+  /** What Hadoop's own configuration of this client wants. The NameNode may want more. */
+  public final Protection protection;
+
+  /**
+   * After so long the stock client makes a second attempt at a positional read (a hedged read).
+   * Negative: it makes none.
+   */
+  public final long hedgeMs;
+
+  /** The path of the datanodes' UNIX sockets. Empty: short-circuit reads are not configured. */
+  public final String shortCircuitSocket;
+
+  /** Empty: no file is written. */
+  public final String statisticsFile;
 
   private Settings(Configuration conf) {
     enabled = conf.getBoolean(ENABLED, true);
@@ -67,7 +89,7 @@ public final class Settings {
     libraryPath = conf.getTrimmed(LIBRARY_PATH, "");
     timeoutMs = (int) number(conf, TIMEOUT_MS, 2000, 1, 600_000);
     poolBytes = number(conf, POOL_BYTES, 4 << 20, 64 << 10, 128 << 20);
-    readaheadBytes = (int) number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20);
+    readaheadBytes = (int) Math.max(1, number(conf, READAHEAD_BYTES, 2 << 20, 0, 128 << 20));
     compete = conf.getBoolean(COMPETE, true);
     protection = Protection.of(conf);
     hedgeMs = hedgeMs(conf);
@@ -85,63 +107,6 @@ public final class Settings {
       CACHE.put(conf, settings);
     }
     return settings;
-  }
-
-  public boolean enabled() {
-    return enabled;
-  }
-
-  /** The path of a character device or of a UNIX socket. */
-  public String endpoint() {
-    return endpoint;
-  }
-
-  public String libraryPath() {
-    return libraryPath;
-  }
-
-  /** The longest wait for one answer of the backend. */
-  public int timeoutMs() {
-    return timeoutMs;
-  }
-
-  public long poolBytes() {
-    return poolBytes;
-  }
-
-  /** As libvread takes it: 1 for a configured 0 (off), because libvread's 0 means its default. */
-  public int readaheadBytes() {
-    return readaheadBytes == 0 ? 1 : readaheadBytes;
-  }
-
-  /**
-   * Both ways of reading are measured now and then, and the faster one is used (hdfs.PathSelector).
-   */
-  public boolean compete() {
-    return compete;
-  }
-
-  /** What Hadoop's own configuration of this client wants. The NameNode may want more. */
-  public Protection protection() {
-    return protection;
-  }
-
-  /**
-   * After so long the stock client makes a second attempt at a positional read (a hedged read).
-   * Negative: it makes none.
-   */
-  public long hedgeMs() {
-    return hedgeMs;
-  }
-
-  /** The path of the datanodes' UNIX sockets. Empty: short-circuit reads are not configured. */
-  public String shortCircuitSocket() {
-    return shortCircuitSocket;
-  }
-
-  /** Empty: no file is written. */
-  public String statisticsFile() {
-    return statisticsFile;
   }
 
   /** Equal for settings that can share a connection and open replicas. */

@@ -18,14 +18,14 @@ public class SettingsTest {
   @Test
   public void defaults() {
     Settings settings = Settings.of(conf);
-    assertTrue(settings.enabled());
-    assertEquals(2000, settings.timeoutMs());
-    assertEquals(4 << 20, settings.poolBytes());
-    assertEquals(2 << 20, settings.readaheadBytes());
-    assertTrue(settings.compete());
-    assertEquals(Protection.AUTHENTICATION, settings.protection());
-    assertEquals("", settings.libraryPath());
-    assertEquals("", settings.statisticsFile());
+    assertTrue(settings.enabled);
+    assertEquals(2000, settings.timeoutMs);
+    assertEquals(4 << 20, settings.poolBytes);
+    assertEquals(2 << 20, settings.readaheadBytes);
+    assertTrue(settings.compete);
+    assertEquals(Protection.AUTHENTICATION, settings.protection);
+    assertEquals("", settings.libraryPath);
+    assertEquals("", settings.statisticsFile);
   }
 
   @Test
@@ -36,11 +36,11 @@ public class SettingsTest {
     conf.set(Settings.READAHEAD_BYTES, "0");
     conf.set(Settings.TIMEOUT_MS, "500");
     Settings settings = Settings.of(conf);
-    assertFalse(settings.enabled());
-    assertEquals("/run/vread.sock", settings.endpoint());
-    assertEquals(16 << 20, settings.poolBytes());
-    assertEquals("off", 1, settings.readaheadBytes());
-    assertEquals(500, settings.timeoutMs());
+    assertFalse(settings.enabled);
+    assertEquals("/run/vread.sock", settings.endpoint);
+    assertEquals(16 << 20, settings.poolBytes);
+    assertEquals("off", 1, settings.readaheadBytes);
+    assertEquals(500, settings.timeoutMs);
   }
 
   /** Each property by which Hadoop is told to protect bytes counts, and the strongest of a list. */
@@ -60,14 +60,14 @@ public class SettingsTest {
   /** Hadoop hedges reads only if it has threads for them. */
   @Test
   public void hadoopsOwnWordForHedgedReads() {
-    assertTrue(Settings.of(conf).hedgeMs() < 0);
+    assertTrue(Settings.of(conf).hedgeMs < 0);
     Configuration hedged = new Configuration(false);
     hedged.set("dfs.client.hedged.read.threshold.millis", "40");
-    assertTrue(Settings.of(new Configuration(hedged)).hedgeMs() < 0);
+    assertTrue(Settings.of(new Configuration(hedged)).hedgeMs < 0);
     hedged.set("dfs.client.hedged.read.threadpool.size", "4");
-    assertEquals(40, Settings.of(new Configuration(hedged)).hedgeMs());
+    assertEquals(40, Settings.of(new Configuration(hedged)).hedgeMs);
     hedged.unset("dfs.client.hedged.read.threshold.millis");
-    assertEquals(500, Settings.of(hedged).hedgeMs());
+    assertEquals(500, Settings.of(hedged).hedgeMs);
   }
 
   /** Short-circuit reads need both the switch and the path. */
@@ -75,17 +75,17 @@ public class SettingsTest {
   public void hadoopsOwnWordForShortCircuit() {
     Configuration both = new Configuration(false);
     both.set("dfs.domain.socket.path", "/run/dn.sock");
-    assertEquals("", Settings.of(new Configuration(both)).shortCircuitSocket());
+    assertEquals("", Settings.of(new Configuration(both)).shortCircuitSocket);
     both.set("dfs.client.read.shortcircuit", "true");
-    assertEquals("/run/dn.sock", Settings.of(new Configuration(both)).shortCircuitSocket());
+    assertEquals("/run/dn.sock", Settings.of(new Configuration(both)).shortCircuitSocket);
     both.unset("dfs.domain.socket.path");
-    assertEquals("", Settings.of(both).shortCircuitSocket());
+    assertEquals("", Settings.of(both).shortCircuitSocket);
   }
 
   private static Protection protection(String name, String value) {
     Configuration conf = new Configuration(false);
     conf.set(name, value);
-    return Settings.of(conf).protection();
+    return Settings.of(conf).protection;
   }
 
   @Test
@@ -94,9 +94,9 @@ public class SettingsTest {
     conf.set(Settings.POOL_BYTES, "9999999999999999999999");
     conf.set(Settings.READAHEAD_BYTES, "1e9");
     Settings settings = Settings.of(conf);
-    assertEquals(2000, settings.timeoutMs());
-    assertEquals(4 << 20, settings.poolBytes());
-    assertEquals(2 << 20, settings.readaheadBytes());
+    assertEquals(2000, settings.timeoutMs);
+    assertEquals(4 << 20, settings.poolBytes);
+    assertEquals(2 << 20, settings.readaheadBytes);
   }
 
   @Test
@@ -106,7 +106,7 @@ public class SettingsTest {
     assertSame(settings, Settings.of(conf));
     Settings copied = Settings.of(new Configuration(conf));
     assertNotSame(settings, copied);
-    assertEquals(77, copied.timeoutMs());
+    assertEquals(77, copied.timeoutMs);
     assertNotEquals(settings.connectionKey(), copied.connectionKey());
     conf.unset(Settings.TIMEOUT_MS);
     assertEquals(settings.connectionKey(), Settings.of(new Configuration(conf)).connectionKey());

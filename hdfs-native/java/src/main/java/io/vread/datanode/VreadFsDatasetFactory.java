@@ -54,14 +54,14 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
   }
 
   private static boolean usable(FsDatasetSpi<?> stock, Settings settings) throws IOException {
-    if (!settings.enabled()) {
+    if (!settings.enabled) {
       return false;
     }
     if (hasRamDisk(stock)) {
       LOG.warn("vread: blocks are not published: not supported on a datanode with RAM_DISK");
       return false;
     }
-    NativeLibrary library = NativeLibrary.load(settings.libraryPath()); // logs why it fails
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath); // logs why it fails
     return library.usable() || library.mayLoadLater();
   }
 
@@ -128,10 +128,10 @@ public final class VreadFsDatasetFactory extends FsDatasetSpi.Factory<FsDatasetS
   }
 
   private PublishChannel connect(Settings settings) throws IOException {
-    NativeLibrary library = NativeLibrary.load(settings.libraryPath());
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath);
     if (!library.usable()) {
       throw new IOException(library.reason());
     }
-    return NativePublisher.connect(settings.endpoint(), (int) limits.timeoutMs);
+    return NativePublisher.connect(settings.endpoint, (int) limits.timeoutMs);
   }
 }

@@ -122,7 +122,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       ClientProcess process = ClientProcess.get();
       Settings settings = Settings.of(configuration);
       process.use(settings);
-      return settings.enabled() ? build(settings) : refuse("disabled");
+      return settings.enabled ? build(settings) : refuse("disabled");
     } catch (Throwable e) {
       LOG.debug("vread: {} blk_{}_{}", pool, blockId, generationStamp, e);
       return refuse("error");
@@ -130,7 +130,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
   }
 
   private ReplicaAccessor build(Settings settings) throws IOException {
-    NativeLibrary library = NativeLibrary.load(settings.libraryPath());
+    NativeLibrary library = NativeLibrary.load(settings.libraryPath);
     if (!library.usable()) {
       return refuse(library.reason());
     }
@@ -138,7 +138,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse("interrupted");
     }
     FileSystemContext context = FileSystemContext.of(configuration, clientName);
-    String socket = settings.shortCircuitSocket();
+    String socket = settings.shortCircuitSocket;
     boolean shortCircuit = allowShortCircuit && isThere(socket);
     Client client = Client.of(settings, library);
     return build(settings, context, client, shortCircuit, PathProbe.OF_PROCESS);
@@ -156,7 +156,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       PathProbe probe) {
     Statistics statistics = client.statistics();
     BlockKey block = new BlockKey(context.cluster(), pool, blockId, generationStamp);
-    if (settings.hedgeMs() >= 0 && client.inFlight().isLate(block, settings.hedgeMs())) {
+    if (settings.hedgeMs >= 0 && client.inFlight().isLate(block, settings.hedgeMs)) {
       return refuse(statistics, block, "hedge");
     }
     context.keepServerDefaults();
@@ -170,14 +170,14 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
             location,
             StockBlock.opener(context, configuration, file, location),
             shortCircuit,
-            settings.protection());
+            settings.protection);
     if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {
       tellOnce(context);
       return refuse(statistics, block, "no-locations");
     }
     boolean isOwn = read.isShortCircuit();
     String stockWay = isOwn ? "short-circuit" : "slower";
-    PathSelector selector = settings.compete() ? selector(client, block, isOwn) : null;
+    PathSelector selector = settings.compete ? selector(client, block, isOwn) : null;
     if (selector == null ? isOwn : stockWins(selector, client, read, probe)) {
       return refuse(statistics, block, stockWay);
     }
@@ -186,7 +186,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
       return refuse(statistics, block, opened.refusal);
     }
     boolean remote = opened.replica.remote();
-    if (settings.compete() && selector == null) {
+    if (settings.compete && selector == null) {
       selector = client.selectors().of(block, remote, read.storages());
       if (stockWins(selector, client, read, probe)) {
         opened.replica.release();

@@ -96,7 +96,7 @@ public final class ClientProcess {
   }
 
   private boolean namesFile(Settings settings) {
-    return !statistics.file().isNamed() && !settings.statisticsFile().isEmpty();
+    return !statistics.file().isNamed() && !settings.statisticsFile.isEmpty();
   }
 
   /**
@@ -105,7 +105,7 @@ public final class ClientProcess {
    */
   private synchronized void wake(Settings settings) {
     if (namesFile(settings)) {
-      statistics.file().name(settings.statisticsFile());
+      statistics.file().name(settings.statisticsFile);
     }
     if (statistics.file().isNamed() && !hooked) {
       hook();

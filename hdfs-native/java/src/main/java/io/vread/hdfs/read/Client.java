@@ -70,7 +70,7 @@ public final class Client {
     this.backend = backend;
     this.statistics = statistics;
     this.daemon = daemon;
-    share = new PoolShare(settings.poolBytes(), clock, idleMs);
+    share = new PoolShare(settings.poolBytes, clock, idleMs);
     cache = new ReplicaCache(clock, CACHED_REPLICAS, idleMs);
     inFlight = new InFlightReads(clock);
     selectors = new PathSelectors(clock);
@@ -78,12 +78,12 @@ public final class Client {
     Link link = new Link();
     endpoint =
         new Endpoint(
-            settings.endpoint(),
+            settings.endpoint,
             link,
             link,
             daemon,
             clock,
-            settings.timeoutMs(),
+            settings.timeoutMs,
             Settings.BACKOFF_MS,
             Settings.MAX_BACKOFF_MS);
   }
@@ -99,7 +99,7 @@ public final class Client {
     Client client = CLIENTS.get(key);
     if (client == null) {
       ClientProcess process = ClientProcess.get();
-      process.statistics().describe(settings.endpoint(), library.path());
+      process.statistics().describe(settings.endpoint, library.path());
       client =
           new Client(
               settings,
@@ -123,7 +123,7 @@ public final class Client {
         ReplicaReference.releaseLost();
         done = share.idle() && sleep();
       } catch (Throwable e) { // there must be a next time
-        LOG.debug("vread: {}: tidying up failed", settings.endpoint(), e);
+        LOG.debug("vread: {}: tidying up failed", settings.endpoint, e);
       }
       if (!done) {
         daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
@@ -330,10 +330,10 @@ public final class Client {
   private Endpoint.Attempt connect(long pool) {
     long pointer =
         backend.connect(
-            settings.endpoint(),
+            settings.endpoint,
             pool,
-            settings.timeoutMs(),
-            settings.readaheadBytes());
+            settings.timeoutMs,
+            settings.readaheadBytes);
     if (pointer < 0) {
       return new Endpoint.Attempt(null, (int) pointer);
     }
