@@ -189,6 +189,16 @@ def test_no_plugin_on_the_class_path(bed, tmp_path):
         assert answer["stats"] == {}
 
 
+@ONE_COLUMN
+def test_no_file_system_on_the_class_path(bed, tmp_path):
+    """fs.hdfs.impl needs its class: the error names it."""
+    with (
+        bed.another_client(tmp_path, jar=tmp_path / "none.jar") as client,
+        pytest.raises(ClientError, match="ClassNotFoundException.*io.vread.hdfs.VreadFileSystem"),
+    ):
+        client.do("read")
+
+
 def _warnings(client):
     return len(
         re.findall(r"^\S+ \S+ WARN \S*hdfs\.\S*: vread:|WARN \S*: vread:", client.logged(), re.M)
