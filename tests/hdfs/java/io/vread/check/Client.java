@@ -45,6 +45,7 @@ public final class Client {
     Users.register(scenarios);
     Interrupts.register(scenarios);
     ClassLoaders.register(scenarios);
+    Reported.register(scenarios);
     scenarios.put("torture", (context, args) -> Torture.run(context.stock, context.vread, args));
     try (Context context = new Context(arguments)) {
       BufferedReader requests =

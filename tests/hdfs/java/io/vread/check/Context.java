@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 
@@ -22,6 +23,7 @@ final class Context implements AutoCloseable {
   final DistributedFileSystem vread;
   final Map<String, String> own = new LinkedHashMap<>();
   final Map<String, Content> kept = new LinkedHashMap<>();
+  FSDataInputStream keptStream;
   final Background background = new Background();
   final Outage outage = new Outage();
   final Users users = new Users();

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mistakes that users of other programs reported about the same parts of the stock client, tried
+here: stock beside vRead.  Each test names the kind of mistake and a report of it."""
+
+import pytest
+
+from tests.support.hadoop_bed import served
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.hadoop
+
+VIEW = "org.apache.hadoop.hdfs.ViewDistributedFileSystem"
+VIEW_ALONE = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+
+
+def both(bed, scenario, **arguments):
+    return [bed.client.do(scenario, by=by, **arguments) for by in ("stock", "vread")]
+
+
+def results(answer):
+    return {name: answer[name] for name in answer if name != "stats"}
+
+
+def test_stream_that_outlives_its_file_system(bed, tmp_path):
+    """A stream is closed after its file system, and keeps its block reader for ever
+    (https://github.com/apache/hadoop/pull/8690, HDFS-17965).  What the application sees must be
+    as with the stock client, and nothing may stay open at vreadd."""
+    bed.client.do("write", file="/outlives", on=["dn1"])
+    bed.client.do("write", file="/outlives-other", on=["dn1"], size=1000)
+    with bed.another_client(tmp_path) as client:
+        stock, vread = (
+            client.do("closed-file-system", by=by, file="/outlives") for by in ("stock", "vread")
+        )
+        assert results(vread) == results(stock)
+        assert not vread["left"]
+        assert vread["stats"]["vread.bytes"] >= vread["bytes"]
+        eventually(lambda: open_besides(bed, client) == 0, what="the block closed at vreadd")
+
+
+def open_besides(bed, client):
+    """How many blocks the client has open besides one that it reads all the time.  A client that
+    reads nothing would give all of them back."""
+    served(client.do("read-kept-stream", file="/outlives-other", size=1000))
+    open_blocks = [
+        device["counters"]["open_handles"]
+        for device in bed.vreadd.status()["devices"]
+        if device.get("pid") == client.pid
+    ]
+    return sum(open_blocks) - 1
+
+
+def test_names_of_a_file(bed):
+    """Locations are remembered by the name that a file was opened by, and it has many: inode paths,
+    raw paths, path handles that follow a rename (HDFS-7878,
+    https://github.com/cryptomator/cryptofs/issues/36)."""
+    stock, vread = both(bed, "names")
+    assert vread["names"] == stock["names"]
+    assert vread["refused"] == stock["refused"]
+    served(vread)
+
+
+@pytest.mark.parametrize("view", [VIEW, VIEW_ALONE], ids=["distributed", "overload-scheme"])
+def test_mount_table_over_hdfs(bed, view):
+    """fs.hdfs.impl names Hadoop's mounting file system, which makes the file systems of its targets
+    itself (https://github.com/apache/hadoop/pull/1988, HDFS-15289, HDFS-15533).  With vRead as
+    the class of the targets, all is read through vRead."""
+    stock, vread = both(bed, "mounted", file="/to-be-mounted/file", **{"class": view})
+    assert results(vread) == results(stock)
+    served(vread)
+
+
+@pytest.mark.parametrize("kind", ["FileSystem", "FileContext"])
+def test_clients_of_users_are_collected(bed, kind):
+    """A file system for each user or job fills the memory if anything refers to it after its end
+    (https://github.com/apache/uniffle/issues/772, SPARK-41599, HIVE-9234).  A FileContext has no
+    end at all (https://github.com/Alluxio/alluxio/issues/18479, HADOOP-18476)."""
+    bed.client.do("write", file="/for-guests", on=["dn1"], size=200_000)
+    stock, vread = both(bed, "users-come-and-go", file="/for-guests", count=30, kind=kind)
+    assert stock["left"] == 0
+    assert results(vread) == results(stock)
+    served(vread)
