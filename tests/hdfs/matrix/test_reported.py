@@ -4,7 +4,8 @@ here: stock beside vRead.  Each test names the kind of mistake and a report of i
 
 import pytest
 
-from tests.support.hadoop_bed import served
+from tests.support.audit_log import AuditLog
+from tests.support.hadoop_bed import WITHOUT_TOKENS, served
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
@@ -19,6 +20,23 @@ def both(bed, scenario, **arguments):
 
 def results(answer):
     return {name: answer[name] for name in answer if name != "stats"}
+
+
+def test_configuration_that_wraps_another(bed):
+    """A library that copies a Configuration loses the properties of a subclass that keeps them
+    elsewhere (https://github.com/prestodb/presto/issues/17736, also 25404)."""
+    stock, vread = both(bed, "wrapped-configuration", replication=1)
+    assert stock["replication"] == 1
+    assert results(vread) == results(stock)
+    served(vread)
+
+
+def test_configuration_that_wraps_another_of_a_file_context(bed):
+    """A library that copies a Configuration loses the properties of a subclass that keeps them
+    elsewhere: by FileContext."""
+    stock, vread = both(bed, "wrapped-file-context")
+    assert results(vread) == results(stock)
+    served(vread)
 
 
 def test_stream_that_outlives_its_file_system(bed, tmp_path):
@@ -79,3 +97,20 @@ def test_clients_of_users_are_collected(bed, kind):
     assert stock["left"] == 0
     assert results(vread) == results(stock)
     served(vread)
+
+
+@WITHOUT_TOKENS
+def test_locations_of_a_listing(bed):
+    """From 3.5.1 on Hadoop opens a file with the locations in its status, so that the answer that
+    vRead sees is the listing's (HDFS-17593, https://github.com/apache/hadoop/pull/8561,
+    https://github.com/apache/accumulo/pull/6460).  A listing has no block tokens: where they are
+    required, the stock client asks for them."""
+    bed.client.do("write", file="/listed", on=["dn1"], size=200_000)
+    calls = {}
+    for by in ("stock", "vread"):
+        audit = AuditLog(bed.hdfs)
+        answer = bed.client.do("listed", by=by, file="/listed", size=200_000)
+        calls[by] = len(audit.locations("/listed"))
+    if not bed.mode.tokens:
+        served(answer)
+    assert calls["vread"] == calls["stock"]

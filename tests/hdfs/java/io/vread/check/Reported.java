@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.net.URI;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,11 +17,17 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Options.HandleOpt;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.PathHandle;
+import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.DFSInputStream;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
+import org.apache.hadoop.hdfs.protocol.HdfsLocatedFileStatus;
+import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
@@ -28,20 +35,84 @@ import org.apache.hadoop.security.UserGroupInformation;
  * file system of their own. matrix/test_reported.py names the reports.
  */
 final class Reported {
+  private static final String OPEN_WITH_LOCATIONS = "openInternal";
   private static final long COLLECTED_MS = 60_000;
 
   private Reported() {}
 
   static void register(Map<String, Scenario> scenarios) {
+    scenarios.put("wrapped-configuration", Reported::wrappedConfiguration);
+    scenarios.put("wrapped-file-context", Reported::wrappedFileContext);
     scenarios.put("closed-file-system", Reported::closedFileSystem);
     scenarios.put("read-kept-stream", Reported::readKeptStream);
     scenarios.put("names", Reported::names);
     scenarios.put("mounted", Reported::mounted);
     scenarios.put("users-come-and-go", Reported::usersComeAndGo);
+    scenarios.put("listed", Reported::listed);
+  }
+
+  // ---- configurations --------------------------------------------------------------------------
+
+  /** A Configuration that keeps no property itself, as Presto's. All reads go to another one. */
+  private static final class Wrapped extends Configuration {
+    private final Configuration inner;
+
+    Wrapped(Configuration inner) {
+      this.inner = inner;
+    }
+
+    @Override
+    public String get(String name) {
+      return inner.get(name);
+    }
+
+    @Override
+    public String get(String name, String otherwise) {
+      return inner.get(name, otherwise);
+    }
+
+    @Override
+    public String getRaw(String name) {
+      return inner.getRaw(name);
+    }
+
+    @Override
+    public int size() {
+      return inner.size();
+    }
+
+    @Override
+    public Iterator<Map.Entry<String, String>> iterator() {
+      return inner.iterator();
+    }
   }
 
   private static Configuration conf(Context context, Args args) {
     return args.text("by").equals("vread") ? context.vreadConf : context.stockConf;
+  }
+
+  /** Reads by a file system with a wrapped configuration. "replication": what its client knows. */
+  private static Map<String, Object> wrappedConfiguration(Context context, Args args)
+      throws Exception {
+    Content file = context.file(args);
+    Configuration inner = new Configuration(conf(context, args));
+    inner.setLong("dfs.replication", args.number("replication", 1));
+    try (DistributedFileSystem fs = context.newClient(new Wrapped(inner))) {
+      return Map.of(
+          "bytes", Reading.once(fs, file, Ways.all().get("1m")),
+          "replication", fs.getDefaultReplication(file.path));
+    }
+  }
+
+  private static Map<String, Object> wrappedFileContext(Context context, Args args)
+      throws Exception {
+    Content file = context.file(args);
+    Configuration inner = conf(context, args);
+    FileContext files =
+        FileContext.getFileContext(FileSystem.getDefaultUri(inner), new Wrapped(inner));
+    try (FSDataInputStream in = files.open(file.path)) {
+      return Map.of("bytes", Ways.all().get("1m").read(in, file, new Random(1)));
+    }
   }
 
   // ---- the order of closing --------------------------------------------------------------------
@@ -240,5 +311,42 @@ final class Reported {
   private static long uncollected(List<WeakReference<Object>> gone) {
     System.gc();
     return gone.stream().filter(each -> each.get() != null).count();
+  }
+
+  // ---- locations that the application has ------------------------------------------------------
+
+  /**
+   * Opens a file with its status in a listing. From 3.5.1 on Hadoop then takes the locations in the
+   * status and asks no NameNode. What that version does is done here after its answer of the
+   * earlier versions was collected.
+   */
+  private static Map<String, Object> listed(Context context, Args args) throws Exception {
+    Content file = context.file(args);
+    DistributedFileSystem fs = context.client(args.text("by"));
+    LocatedFileStatus status = fs.listLocatedStatus(file.path).next();
+    WeakReference<Object> earlier = openWith(fs, status);
+    Awaiting.until(
+        "the stream's locations collected",
+        () -> {
+          System.gc();
+          return earlier.get() == null;
+        });
+    Method open =
+        DFSClient.class.getDeclaredMethod(
+            OPEN_WITH_LOCATIONS, LocatedBlocks.class, String.class, boolean.class);
+    open.setAccessible(true);
+    LocatedBlocks known = ((HdfsLocatedFileStatus) status).getLocatedBlocks();
+    DFSClient client = fs.getClient();
+    DFSInputStream opened =
+        (DFSInputStream) open.invoke(client, known, file.path.toString(), true);
+    return Map.of("bytes", readTwice(client.createWrappedInputStream(opened), file));
+  }
+
+  private static WeakReference<Object> openWith(FileSystem fs, LocatedFileStatus status)
+      throws Exception {
+    try (FSDataInputStream in =
+        fs.openFile(status.getPath()).withFileStatus(status).build().get()) {
+      return new WeakReference<>(((HdfsDataInputStream) in).getAllBlocks().get(0));
+    }
   }
 }
