@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -15,13 +17,29 @@ import java.util.concurrent.TimeUnit;
  * back. A delayed task runs when the fake clock has reached its time.
  */
 public final class FakeDaemon extends ScheduledThreadPoolExecutor {
-  private static final class Later {
+  /** Once cancelled it does nothing. */
+  private final class Later extends FutureTask<Void> implements ScheduledFuture<Void> {
     final long at;
-    final Runnable task;
 
     Later(long at, Runnable task) {
+      super(task, null);
       this.at = at;
-      this.task = task;
+    }
+
+    @Override
+    public long getDelay(TimeUnit unit) {
+      return unit.convert(at - clock.now(), TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public int compareTo(Delayed other) {
+      return Long.compare(at, ((Later) other).at);
+    }
+
+    /** A failure is the test's, as that of a task without a delay. */
+    @Override
+    protected void setException(Throwable e) {
+      throw new AssertionError(e);
     }
   }
 
@@ -53,7 +71,7 @@ public final class FakeDaemon extends ScheduledThreadPoolExecutor {
     Later next;
     while ((next = dueBy(end)) != null) {
       clock.pass(Math.max(0, next.at - clock.now()));
-      next.task.run();
+      next.run();
     }
     clock.pass(end - clock.now());
   }
@@ -80,8 +98,9 @@ public final class FakeDaemon extends ScheduledThreadPoolExecutor {
 
   @Override
   public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
-    later.add(new Later(clock.now() + unit.toMillis(delay), task));
-    return null;
+    Later planned = new Later(clock.now() + unit.toMillis(delay), task);
+    later.add(planned);
+    return planned;
   }
 
   @Override

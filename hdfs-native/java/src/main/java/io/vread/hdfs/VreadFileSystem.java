@@ -5,10 +5,16 @@ import io.vread.hdfs.locations.BlockLocations;
 import io.vread.hdfs.locations.ObservingClient;
 import java.io.IOException;
 import java.net.URI;
+import java.util.concurrent.CompletableFuture;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.impl.OpenFileParameters;
 import org.apache.hadoop.hdfs.ClientMakingFileSystem;
 import org.apache.hadoop.hdfs.DFSClient;
+import org.apache.hadoop.hdfs.protocol.HdfsLocatedFileStatus;
 
 /**
  * The stock HDFS file system, which reads blocks through vRead and remembers where the NameNode
@@ -39,6 +45,20 @@ public final class VreadFileSystem extends ClientMakingFileSystem {
     } finally {
       thread.setContextClassLoader(null);
     }
+  }
+
+  /** From 3.5.1 on HDFS reads such a file without a question to the NameNode (HDFS-17593). */
+  @Override
+  protected CompletableFuture<FSDataInputStream> openFileWithOptions(
+      Path path, OpenFileParameters parameters) throws IOException {
+    FileStatus status = parameters.getStatus();
+    if (status instanceof HdfsLocatedFileStatus && getClient() instanceof ObservingClient) {
+      ((ObservingClient) getClient())
+          .learn(
+              fixRelativePart(path).toUri().getPath(),
+              ((HdfsLocatedFileStatus) status).getLocatedBlocks());
+    }
+    return super.openFileWithOptions(path, parameters);
   }
 
   @Override

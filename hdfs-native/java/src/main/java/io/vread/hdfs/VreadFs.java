@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs;
 
+import io.vread.hdfs.locations.ConfigurationCopy;
 import io.vread.hdfs.locations.ObservingClient;
 import java.io.IOException;
 import java.lang.reflect.Field;
@@ -31,7 +32,7 @@ public final class VreadFs extends FilterFs {
   }
 
   private static AbstractFileSystem stock(URI uri, Configuration conf) throws IOException {
-    Configuration stockConf = new Configuration(conf);
+    Configuration stockConf = new ConfigurationCopy(conf);
     stockConf.setClass(IMPLEMENTATION, Hdfs.class, AbstractFileSystem.class);
     AbstractFileSystem made = AbstractFileSystem.createFileSystem(uri, stockConf);
     try {

@@ -10,7 +10,7 @@ import io.vread.hdfs.metrics.ClientProcess;
 import io.vread.hdfs.metrics.Statistics;
 import io.vread.hdfs.read.BlockRead;
 import io.vread.hdfs.read.Client;
-import io.vread.hdfs.read.StockBlock;
+import io.vread.hdfs.read.StockOpener;
 import io.vread.hdfs.read.VreadReplicaAccessor;
 import io.vread.hdfs.select.PathProbe;
 import io.vread.hdfs.select.PathSelector;
@@ -168,7 +168,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
             visibleLength,
             token,
             location,
-            StockBlock.opener(context, configuration, file, location),
+            StockOpener.of(context, configuration, file, location),
             shortCircuit,
             settings.protection);
     if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {

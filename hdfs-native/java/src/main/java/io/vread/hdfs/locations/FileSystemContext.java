@@ -8,12 +8,14 @@ import java.io.IOException;
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.net.URI;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DFSClient;
-import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
+import org.apache.hadoop.hdfs.ReplicaAccessorBuilder;
 import org.apache.hadoop.hdfs.client.impl.DfsClientConf;
 import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -238,10 +240,19 @@ public final class FileSystemContext {
   /** The client's settings without replica accessors. conf: the client's configuration. */
   public synchronized DfsClientConf stockSettings(Configuration conf) {
     if (stockSettings == null) {
-      Configuration stock = new Configuration(conf);
-      stock.unset(HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY);
-      stockSettings = new DfsClientConf(stock);
+      stockSettings = new StockSettings(conf);
     }
     return stockSettings;
+  }
+
+  private static final class StockSettings extends DfsClientConf {
+    StockSettings(Configuration conf) {
+      super(conf);
+    }
+
+    @Override
+    public List<Class<? extends ReplicaAccessorBuilder>> getReplicaAccessorBuilderClasses() {
+      return Collections.emptyList();
+    }
   }
 }

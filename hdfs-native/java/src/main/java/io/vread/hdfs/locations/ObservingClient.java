@@ -24,7 +24,7 @@ public final class ObservingClient extends DFSClient {
       HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY;
 
   /** The configuration of one client, which has vRead's builder unless another one is named. */
-  static final class OwnConfiguration extends Configuration {
+  static final class OwnConfiguration extends ConfigurationCopy {
     private final FileSystemContext context;
 
     OwnConfiguration(Configuration conf, FileSystemContext context) {
@@ -57,6 +57,11 @@ public final class ObservingClient extends DFSClient {
     context.keepDefaultsFor(conf);
     context.use(client);
     return client;
+  }
+
+  /** The application opens the file with locations that it has. */
+  public void learn(String file, LocatedBlocks blocks) {
+    context.learn(file, blocks);
   }
 
   @Override

@@ -15,10 +15,13 @@ import java.io.IOException;
 public final class BlockRead {
   private static final byte[][] NONE = new byte[0][];
 
+  public final BlockKey block;
+  public final long visibleLength;
+
+  /** The token to show to the backend; null: none. */
+  public final byte[] token;
+
   private final FileSystemContext context;
-  private final BlockKey block;
-  private final long visibleLength;
-  private final byte[] token;
   private final BlockToken parsed;
   private final BlockLocation location;
   private final StockReader.Opener stock;
@@ -48,19 +51,6 @@ public final class BlockRead {
     this.stock = stock;
     this.shortCircuit = shortCircuit;
     this.protection = protection;
-  }
-
-  BlockKey block() {
-    return block;
-  }
-
-  long visibleLength() {
-    return visibleLength;
-  }
-
-  /** The token to show to the backend; null: none. */
-  byte[] token() {
-    return token;
   }
 
   /** When the token ends, in ms since 1970. Long.MAX_VALUE: there is none. */

@@ -212,14 +212,14 @@ public final class Client {
    * Opens a replica of at least the visible length, which the caller releases. Else says why not.
    */
   public Opened open(BlockRead read) {
-    String refusal = holdOff.reason(read.block());
+    String refusal = holdOff.reason(read.block);
     if (refusal != null) {
       return Opened.refused(refusal);
     }
     Object key = ReplicaCache.key(read);
     Replica cached = cache.acquire(key);
     if (cached != null) {
-      if (cached.length() >= read.visibleLength()) {
+      if (cached.length() >= read.visibleLength) {
         return Opened.replica(cached);
       }
       cache.drop(key, cached);
@@ -236,7 +236,7 @@ public final class Client {
   /** As {@link #open}, but the backend is asked in any case. */
   public Opened openAnew(BlockRead read) {
     use();
-    InFlightReads.Call call = inFlight.begin(read.block());
+    InFlightReads.Call call = inFlight.begin(read.block);
     try {
       Endpoint.Lease lease = endpoint.acquire();
       if (lease.connection == null) {
@@ -287,7 +287,7 @@ public final class Client {
    * Opens the same replica again, with a cursor of its own. The caller releases it. Null: failed.
    */
   Replica another(BlockRead read, Replica replica) {
-    long length = replica.finalised() ? 0 : read.visibleLength();
+    long length = replica.finalised() ? 0 : read.visibleLength;
     return openAs(replica.connection(), read, length).replica;
   }
 
@@ -381,15 +381,15 @@ public final class Client {
       return whole;
     }
     if (whole.replica.finalised()) {
-      if (whole.replica.length() < read.visibleLength()) {
+      if (whole.replica.length() < read.visibleLength) {
         whole.replica.release();
-        return refused(read.block(), Errno.ERANGE);
+        return refused(read.block, Errno.ERANGE);
       }
       cache.put(ReplicaCache.key(read), whole.replica, read.expiry());
       return whole;
     }
     whole.replica.release();
-    return openAs(connection, read, read.visibleLength());
+    return openAs(connection, read, read.visibleLength);
   }
 
   private Opened openAs(Connection connection, BlockRead read, long length) {
@@ -412,16 +412,16 @@ public final class Client {
       endpoint.failed(connection, errno);
       return Opened.refused(errno);
     }
-    return refused(read.block(), errno);
+    return refused(read.block, errno);
   }
 
   private long openAt(Connection connection, BlockRead read, long length) {
     return backend.open(
         connection.pointer(),
-        read.block(),
+        read.block,
         length,
         read.storages(),
-        read.token(),
+        read.token,
         read.protection());
   }
 

@@ -10,13 +10,7 @@ final class Connection extends Counted {
   private final Backend backend;
   private final long pointer;
 
-  private enum State {
-    USABLE,
-    SUSPECT, // a call timed out; a ping will tell whether the connection is lost
-    LOST
-  }
-
-  private volatile State state = State.USABLE;
+  private volatile boolean usable = true;
   private volatile boolean retired;
 
   Connection(Backend backend, long pointer) {
@@ -34,25 +28,16 @@ final class Connection extends Counted {
 
   /** False: nobody may wait for an answer on this connection. Only closing is left. */
   boolean usable() {
-    return state == State.USABLE;
+    return usable;
   }
 
-  boolean lost() {
-    return state == State.LOST;
-  }
-
-  void suspect() {
-    if (state == State.USABLE) {
-      state = State.SUSPECT;
-    }
+  /** A call failed. For good, or until a ping is answered ({@link #trust}). */
+  void lose() {
+    usable = false;
   }
 
   void trust() {
-    state = State.USABLE;
-  }
-
-  void lose() {
-    state = State.LOST;
+    usable = true;
   }
 
   /** There is another connection in its place: whoever reads from this one moves over. */

@@ -143,11 +143,7 @@ final class Endpoint {
         return; // known already
       }
       current = null;
-      if (errno == Errno.ETIME) {
-        connection.suspect();
-      } else {
-        connection.lose();
-      }
+      connection.lose();
     }
     LOG.warn("vread: {}: {}; blocks are read by TCP until it answers", name, Errno.name(errno));
     if (errno == Errno.ETIME) {
@@ -261,7 +257,6 @@ final class Endpoint {
   private void examine(Connection connection) {
     int errno = connection.ping();
     if (errno < 0) {
-      connection.lose();
       giveUp(connection, errno);
       return;
     }

@@ -50,11 +50,6 @@ public final class Replica extends Counted {
     connection.release();
   }
 
-  /** True if only the cache holds a reference. */
-  boolean unused() {
-    return heldByOne();
-  }
-
   boolean takeCursor() {
     return cursorTaken.compareAndSet(false, true);
   }

@@ -53,9 +53,9 @@ final class ReplicaCache {
    * the same storages, with the same token.
    */
   static Object key(BlockRead read) {
-    byte[] token = read.token();
+    byte[] token = read.token;
     return Arrays.asList(
-        read.block(), read.storagesName(), token == null ? null : ByteBuffer.wrap(token));
+        read.block, read.storagesName(), token == null ? null : ByteBuffer.wrap(token));
   }
 
   /** The replica, with a reference for the caller; null: none. */
@@ -127,12 +127,12 @@ final class ReplicaCache {
 
   void dropIdle() {
     long now = clock.now();
-    removeIf(entry -> entry.replica.unused() && now - entry.lastUsed >= idleMs);
+    removeIf(entry -> entry.replica.heldByOne() && now - entry.lastUsed >= idleMs);
   }
 
   /** Drops all replicas that nobody reads. True: there were any. */
   boolean dropUnused() {
-    return removeIf(entry -> entry.replica.unused());
+    return removeIf(entry -> entry.replica.heldByOne());
   }
 
   synchronized int size() {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.vread.hdfs.read;
 
-import io.vread.hdfs.locations.BlockLocation;
-import io.vread.hdfs.locations.FileSystemContext;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.BlockReader;
-import org.apache.hadoop.hdfs.DFSClient;
 import org.apache.hadoop.hdfs.client.impl.BlockReaderFactory;
 import org.apache.hadoop.hdfs.client.impl.DfsClientConf;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
@@ -25,34 +21,7 @@ import org.apache.hadoop.net.NetUtils;
  * last.
  */
 public final class StockBlock implements StockReader {
-  /** Opens readers of one block, and asks nobody. */
-  private static final class OfBlock implements Opener {
-    private final FileSystemContext context;
-    private final DFSClient client;
-    private final Configuration conf;
-    private final String file;
-    private final LocatedBlock block;
-
-    OfBlock(
-        FileSystemContext context,
-        DFSClient client,
-        Configuration conf,
-        String file,
-        LocatedBlock block) {
-      this.context = context;
-      this.client = client;
-      this.conf = conf;
-      this.file = file;
-      this.block = block;
-    }
-
-    @Override
-    public StockReader open(long end) {
-      return new StockBlock(this, end);
-    }
-  }
-
-  private final OfBlock of;
+  private final StockOpener of;
   private final LocatedBlock block;
   private long end;
 
@@ -60,19 +29,10 @@ public final class StockBlock implements StockReader {
   private BlockReader reader;
   private long readerPosition;
 
-  private StockBlock(OfBlock of, long end) {
+  StockBlock(StockOpener of, long end) {
     this.of = of;
     this.block = of.block;
     this.end = end;
-  }
-
-  /** Null: the client or the datanodes are not known. conf: that of the client. */
-  public static Opener opener(
-      FileSystemContext context, Configuration conf, String file, BlockLocation location) {
-    DFSClient client = context.client();
-    return client == null || location == null || location.block().getLocations().length == 0
-        ? null
-        : new OfBlock(context, client, conf, file, location.block());
   }
 
   @Override

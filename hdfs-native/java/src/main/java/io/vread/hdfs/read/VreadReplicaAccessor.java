@@ -88,8 +88,6 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
 
   private final Client client;
   private final BlockRead read;
-  private final BlockKey block;
-  private final long visibleLength;
   private final ReplicaReference held;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile boolean closed;
@@ -119,8 +117,6 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
       Client client, BlockRead read, Replica replica, SlowReadDetector detector) {
     this.client = client;
     this.read = read;
-    this.block = read.block();
-    this.visibleLength = read.visibleLength();
     this.shortCircuit = !replica.remote();
     this.hops = replica.remote() ? Integer.MAX_VALUE : 0;
     this.held = new ReplicaReference(this, replica);
@@ -187,7 +183,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
   }
 
   private IOException interrupted(long position) {
-    return new InterruptedIOException("vread: " + block + " at " + position + ": interrupted");
+    return new InterruptedIOException("vread: " + read.block + " at " + position + ": interrupted");
   }
 
   private String complaint(long position, int errno) {
@@ -195,7 +191,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
         errno == CLOSED
             ? "the reader is closed"
             : errno == SLOWER ? "vRead is slower here" : Errno.name(errno);
-    return "vread: " + block + " at " + position + ": " + what + "; the block is read by TCP";
+    return "vread: " + read.block + " at " + position + ": " + what + "; the block is read by TCP";
   }
 
   // ---- one read ---------------------------------------------------------------------------------
@@ -213,10 +209,10 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
       if (dst.remaining() == 0) {
         return 0;
       }
-      if (position < 0 || position >= visibleLength) {
+      if (position < 0 || position >= read.visibleLength) {
         return END;
       }
-      int count = (int) Math.min(dst.remaining(), visibleLength - position);
+      int count = (int) Math.min(dst.remaining(), read.visibleLength - position);
       if (stock == null) {
         int done =
             lost || isBuffered(position, count)
@@ -249,7 +245,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     long since = detector.now(), before = received;
     int done = readSome(position, count, dst);
     int waitedFor = (int) (received - before);
-    lost = done > 0 && detector.isLost(since, waitedFor, visibleLength - position - done);
+    lost = done > 0 && detector.isLost(since, waitedFor, read.visibleLength - position - done);
     return done;
   }
 
@@ -279,7 +275,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
         break;
       } else {
         if (step != Errno.EINTR) {
-          client.readFailed(block, step);
+          client.readFailed(read.block, step);
         }
         return step;
       }
@@ -296,7 +292,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     if (Thread.currentThread().isInterrupted()) {
       return Errno.EINTR;
     }
-    InFlightReads.Call call = client.inFlight().begin(block);
+    InFlightReads.Call call = client.inFlight().begin(read.block);
     try {
       int errno = moveOver();
       return errno != 0 ? errno : ask(position, count, dst);
@@ -308,7 +304,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
   /** As step(), from the backend. */
   private int ask(long position, int count, ByteBuffer dst) {
     boolean direct = dst.isDirect() || dst.hasArray();
-    boolean positional = !held.hasCursor() && position + count == visibleLength;
+    boolean positional = !held.hasCursor() && position + count == read.visibleLength;
     int result;
     if (direct && (positional || !haveCursor())) {
       result = held.replica().pread(position, dst, count);
@@ -402,7 +398,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     if (buffer == null || buffer.length < nextFill) {
       buffer = new byte[nextFill];
     }
-    int wanted = (int) Math.min(nextFill, visibleLength - position);
+    int wanted = (int) Math.min(nextFill, read.visibleLength - position);
     bufferLength = 0;
     ByteBuffer into = ByteBuffer.wrap(buffer);
     int result =
@@ -422,7 +418,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
       return false;
     }
     try {
-      stock = read.openStock(visibleLength);
+      stock = read.openStock(read.visibleLength);
     } catch (IOException e) {
       return false; // the stock client makes one
     }
@@ -438,11 +434,11 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     try {
       done = stock.read(position, stockPiece, 0, Math.min(count, stockPiece.length));
     } catch (IOException e) {
-      if (block.striped() || Thread.currentThread().isInterrupted()) {
+      if (read.block.striped() || Thread.currentThread().isInterrupted()) {
         throw e;
       }
       LOG.debug("vread: {}: its datanodes fail, too", read, e);
-      client.hold(block, Errno.EIO);
+      client.hold(read.block, Errno.EIO);
       return Errno.EIO;
     }
     dst.put(stockPiece, 0, done);

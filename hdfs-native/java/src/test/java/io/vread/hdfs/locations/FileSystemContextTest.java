@@ -10,7 +10,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.vread.FakeClock;
 import io.vread.hdfs.read.Reads;
-import io.vread.hdfs.read.StockBlock;
+import io.vread.hdfs.read.StockOpener;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayDeque;
@@ -203,9 +203,9 @@ public class FileSystemContextTest {
   public void withoutAClientThereIsNoStockReader() {
     BlockLocation location = Reads.location(BLOCK, Reads.ELSEWHERE, "DS-1");
     Configuration conf = new Configuration(false);
-    assertNull(StockBlock.opener(stock(), conf, "/a", location));
-    assertNull(StockBlock.opener(observed(), conf, "/a", null));
-    assertNull("no datanode", StockBlock.opener(observed(), conf, "/a", Reads.location(BLOCK, "")));
-    assertNotNull(StockBlock.opener(observed(), conf, "/a", location));
+    assertNull(StockOpener.of(stock(), conf, "/a", location));
+    assertNull(StockOpener.of(observed(), conf, "/a", null));
+    assertNull("no datanode", StockOpener.of(observed(), conf, "/a", Reads.location(BLOCK, "")));
+    assertNotNull(StockOpener.of(observed(), conf, "/a", location));
   }
 }

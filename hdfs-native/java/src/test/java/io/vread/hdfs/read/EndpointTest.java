@@ -139,7 +139,7 @@ public class EndpointTest {
     Connection first = connection();
     endpoint.failed(first, Errno.ENOTCONN);
     endpoint.failed(first, Errno.ENOTCONN); // by another reader
-    assertTrue(first.lost());
+    assertFalse(first.usable());
     assertEquals(0, backend.openConnections());
     assertEquals(1, lost.size());
     assertEquals("backoff", refusal());
@@ -170,7 +170,7 @@ public class EndpointTest {
     Connection first = connection();
     backend.pingErrno = Errno.ETIME;
     endpoint.failed(first, Errno.ETIME);
-    assertTrue(first.lost());
+    assertFalse(first.usable());
     assertEquals("backoff", refusal());
     assertEquals(0, backend.openConnections());
     daemon.pass(1000);
