@@ -11,7 +11,8 @@ import org.apache.hadoop.security.token.Token;
 /**
  * What a block token says: the storage ids, which say where the replicas are, as the NameNode knew
  * it, and the time the token ends. The backend judges tokens. So a token that cannot be parsed only
- * means that it names no storage, and that nobody may rely on its time.
+ * means that it names no storage, and that nobody may rely on its time. The NameNode is believed:
+ * Hadoop's parser allocates as much as a length in the token says.
  */
 public final class BlockToken {
   private static final byte[][] NONE = new byte[0][];

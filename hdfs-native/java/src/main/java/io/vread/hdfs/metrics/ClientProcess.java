@@ -124,7 +124,7 @@ public final class ClientProcess {
         if (!shown) {
           show();
         }
-        boolean changed = statistics.file().refresh(statistics.json());
+        boolean changed = statistics.refreshFile();
         if (changed || !sleep()) {
           daemon.schedule(this, tickMs, TimeUnit.MILLISECONDS);
         }
@@ -205,7 +205,7 @@ public final class ClientProcess {
   private final class AtExit implements Runnable {
     @Override
     public void run() {
-      statistics.file().refresh(statistics.json());
+      statistics.refreshFile();
     }
   }
 }

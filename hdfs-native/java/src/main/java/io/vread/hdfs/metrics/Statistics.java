@@ -161,6 +161,11 @@ public final class Statistics implements ClientMXBean {
     return file;
   }
 
+  /** Writes the file if one is named and the statistics have changed, and says so. */
+  boolean refreshFile() {
+    return file.isNamed() && file.refresh(json());
+  }
+
   @Override
   public String writeStatistics() throws IOException {
     return file.write(json());

@@ -46,7 +46,7 @@ final class StatisticsFile {
 
   /** Writes the text if it is new, and says so. Warns once until it succeeds. */
   synchronized boolean refresh(String text) {
-    if (!isNamed() || text.equals(written)) {
+    if (text.equals(written)) {
       return false;
     }
     try {
