@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native methods of io.vread.hdfs.read.NativeBackend.  Each calls libvread.  Pointers are passed as
- * positive longs, errors as negative errno.
+ * The native methods of io.vread.hdfs.read.NativeBackend.  Each calls libvread.  Pointers are
+ * passed as positive longs, errors as negative errno.
  *
  * SetByteArrayRegion() copies bytes from the slice directly into the Java array, piece by piece.
  * This is the only copy, the garbage collector is not held up, and Java never gets a pointer into
