@@ -29,10 +29,12 @@ make_jar() (
 make_documentation() {
 	"$here/build.sh" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath \
 		-DincludeScope=compile -Dmdep.outputFile="$work/class-path"
+	(cd "$sources" && find . -name package-info.java) |
+		sed 's,^\./,,; s,/package-info.java$,,; s,/,.,g' | LC_ALL=C sort >"$work/packages"
 	javadoc -quiet -notimestamp -Xdoclint:all,-missing -Werror --release 8 -encoding UTF-8 \
 		-windowtitle "vread-hdfs $version" -doctitle "vread-hdfs $version" \
 		-classpath "$(cat "$work/class-path")" -sourcepath "$sources" -d "$1" \
-		-subpackages io.vread:org.apache.hadoop.hdfs
+		"@$work/packages"
 }
 
 release=io/vread/vread-hdfs/$version
