@@ -459,37 +459,19 @@ public class AccessorTest {
     remote.close();
   }
 
-  /** A stock reader of the block's content, in pieces of at most 1000 bytes. */
-  private final class FakeStock implements StockReader {
-    boolean open = true;
+  private final class FakeStock extends FakeStockReader {
     IOException failure;
+
+    FakeStock() {
+      super(block, 1000);
+    }
 
     @Override
     public int read(long position, byte[] dst, int offset, int length) throws IOException {
       if (failure != null) {
         throw failure;
       }
-      int count = Math.min(length, 1000);
-      System.arraycopy(block.content, (int) position, dst, offset, count);
-      return count;
-    }
-
-    @Override
-    public void restart(long end) {}
-
-    @Override
-    public boolean isShortCircuit() {
-      return false;
-    }
-
-    @Override
-    public int networkDistance() {
-      return 4;
-    }
-
-    @Override
-    public void close() {
-      open = false;
+      return super.read(position, dst, offset, length);
     }
   }
 

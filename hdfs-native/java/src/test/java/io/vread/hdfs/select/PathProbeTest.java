@@ -20,8 +20,8 @@ import io.vread.hdfs.read.Backend;
 import io.vread.hdfs.read.BlockRead;
 import io.vread.hdfs.read.Client;
 import io.vread.hdfs.read.FakeBackend;
+import io.vread.hdfs.read.FakeStockReader;
 import io.vread.hdfs.read.Reads;
-import io.vread.hdfs.read.StockReader;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -69,8 +69,10 @@ public class PathProbeTest {
   }
 
   /** Reads all that is asked for at once. */
-  private final class FakeStock implements StockReader {
+  /** Its bytes are thrown away, so it has none. */
+  private final class FakeStock extends FakeStockReader {
     FakeStock() {
+      super(null, 0);
       openStock++;
     }
 
@@ -89,16 +91,6 @@ public class PathProbeTest {
       openedStock = false;
       stockReads.add(position);
       return length;
-    }
-
-    @Override
-    public boolean isShortCircuit() {
-      return false;
-    }
-
-    @Override
-    public int networkDistance() {
-      return 0;
     }
 
     @Override

@@ -14,9 +14,9 @@ import io.vread.hdfs.metrics.Statistics;
 import io.vread.hdfs.read.BlockRead;
 import io.vread.hdfs.read.Client;
 import io.vread.hdfs.read.FakeBackend;
+import io.vread.hdfs.read.FakeStockReader;
 import io.vread.hdfs.read.Reads;
 import io.vread.hdfs.read.Replica;
-import io.vread.hdfs.read.StockReader;
 import io.vread.hdfs.read.VreadReplicaAccessor;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -52,30 +52,17 @@ public class SlowReadTest {
     backend.duringRead = () -> clock.pass(vreadMs);
   }
 
-  private final class FakeStock implements StockReader {
+  private final class FakeStock extends FakeStockReader {
+    FakeStock() {
+      super(block, Integer.MAX_VALUE);
+    }
+
     @Override
-    public int read(long position, byte[] dst, int offset, int length) {
+    public int read(long position, byte[] dst, int offset, int length) throws IOException {
       clock.pass(stockMs);
       stockLengths.add(length);
-      System.arraycopy(block.content, (int) position, dst, offset, length);
-      return length;
+      return super.read(position, dst, offset, length);
     }
-
-    @Override
-    public void restart(long end) {}
-
-    @Override
-    public boolean isShortCircuit() {
-      return false;
-    }
-
-    @Override
-    public int networkDistance() {
-      return 4;
-    }
-
-    @Override
-    public void close() {}
   }
 
   private VreadReplicaAccessor reader() {
