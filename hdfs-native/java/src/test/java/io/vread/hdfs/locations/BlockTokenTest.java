@@ -111,6 +111,17 @@ public class BlockTokenTest {
     }
   }
 
+  /** A newer NameNode may know more types of storages. */
+  @Test
+  public void aStorageTypeThatIsNotKnown() throws IOException {
+    String bytes = new String(identifier(false, IDS), StandardCharsets.ISO_8859_1);
+    assertTrue(bytes.contains("DISK"));
+    byte[] unknown = bytes.replace("DISK", "DUSK").getBytes(StandardCharsets.ISO_8859_1);
+    BlockToken token = BlockToken.of(written(unknown));
+    assertEquals(0, token.storages().length);
+    assertEquals(0, token.expiry());
+  }
+
   /** In the encoding of protobuf, because the older one has lengths that are believed. */
   @Test
   public void anIdentifierThatIsDamagedDoesNotThrow() throws IOException {
