@@ -109,25 +109,25 @@ MODES = (
     Mode("3.3.6", tokens=False, publisher=True),
     Mode("3.5.0", tokens=True, publisher=True),
 )
-# The columns with a publisher: one for each version of Hadoop.
-VERSIONS = [
-    pytest.param(mode, marks=[] if mode is MODES[1] else pytest.mark.slow, id=str(mode))
-    for mode in MODES[1:]
-]
+FIRST, LAST = MODES[0], MODES[-1]
 
 
-def _one_column(quick):
-    """Marks a test that runs in this mode; in the others it is slow."""
-    modes = [
-        mode if mode is quick else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES
+def _slow_except(*quick, modes=MODES):
+    """Parameters: these modes; those that are not named here are slow."""
+    return [
+        pytest.param(mode, marks=[] if mode in quick else pytest.mark.slow, id=str(mode))
+        for mode in modes
     ]
-    return pytest.mark.parametrize("bed", modes, indirect=True, ids=str)
 
 
+# Any test of the matrix runs in the two columns that differ most.
+COLUMNS = _slow_except(FIRST, LAST)
+# The columns with a publisher: one for each version of Hadoop.
+VERSIONS = _slow_except(MODES[1], modes=MODES[1:])
 # For a test whose result does not depend on Hadoop version or tokens.
-ONE_COLUMN = _one_column(MODES[1])
+ONE_COLUMN = pytest.mark.parametrize("bed", _slow_except(LAST), indirect=True)
 # For a test of what block tokens would tell the client.
-WITHOUT_TOKENS = _one_column(MODES[0])
+WITHOUT_TOKENS = pytest.mark.parametrize("bed", _slow_except(FIRST), indirect=True)
 # Log messages of the stock client when it blames a datanode or a replica.
 BLAME = re.compile(
     r"add to deadNodes|Failed to connect|Found Checksum error|Could not obtain block"

@@ -4,10 +4,10 @@ that stop its vreadd."""
 
 import pytest
 
-from tests.support.hadoop_bed import MODES, hadoop_bed
+from tests.support.hadoop_bed import COLUMNS, hadoop_bed
 
 
-@pytest.fixture(scope="package", params=MODES, ids=str)
+@pytest.fixture(scope="package", params=COLUMNS)
 def bed(request, tmp_path_factory):
     with hadoop_bed(request.param, tmp_path_factory.mktemp("bed")) as running:
         yield running

@@ -5,7 +5,7 @@ here: stock beside vRead.  Each test names the kind of mistake and a report of i
 import pytest
 
 from tests.support.audit_log import AuditLog
-from tests.support.hadoop_bed import WITHOUT_TOKENS, served
+from tests.support.hadoop_bed import ONE_COLUMN, WITHOUT_TOKENS, served
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
@@ -87,6 +87,7 @@ def test_mount_table_over_hdfs(bed, view):
     served(vread)
 
 
+@ONE_COLUMN
 @pytest.mark.parametrize("kind", ["FileSystem", "FileContext"])
 def test_clients_of_users_are_collected(bed, kind):
     """A file system for each user or job fills the memory if anything refers to it after its end
