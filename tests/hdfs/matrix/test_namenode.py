@@ -90,6 +90,7 @@ def test_open_files_are_read_without_the_namenode(bed, host, fate, replicas, bac
         with no_namenode(bed.hdfs, fate):
             answer = client.do("outage-read", gone=fate == "dead")
         opening = client.do("outage-end")["opening"]
+        log = client.logged()[said:]
     by_stock, by_vread = (_outcomes(answer, by) for by in ("stock", "vread"))
     assert all(each["calls"] == [] and each["dead"] == 0 for each in by_stock.values()), by_stock
     assert by_vread == by_stock
@@ -100,7 +101,7 @@ def test_open_files_are_read_without_the_namenode(bed, host, fate, replicas, bac
         assert outcome["vread"]["calls"] == outcome["stock"]["calls"] != []
         assert outcome["vread"].get("bytes") == outcome["stock"].get("bytes")
     assert ("bytes" in opening["stock"]) == (fate == "hangs")
-    assert not BLAME.search(client.logged()[said:])
+    assert not BLAME.search(log), log
 
 
 def _outcomes(answer, by):
