@@ -68,8 +68,7 @@ public class PathProbeTest {
     backend.duringRead = () -> nanos += vreadNanos;
   }
 
-  /** Reads all that is asked for at once. */
-  /** Its bytes are thrown away, so it has none. */
+  /** Reads all that is asked for at once. Its bytes are thrown away, so it has none. */
   private final class FakeStock extends FakeStockReader {
     FakeStock() {
       super(null, 0);
