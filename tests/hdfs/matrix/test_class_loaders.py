@@ -21,6 +21,8 @@ def test_class_loaders_are_collected(bed, tmp_path):
     token tells it at once where a block is."""
     file = {"file": "/by-class-loaders", "size": SIZE}
     bed.client.do("write", on=["dn1"], **file)
+    bed.client.do("read", **file)
+    assert _connections(bed, bed.client), "status tells whose connections these are"
     properties = [f"{name}={value}" for name, value in (bed.properties() | BUILDER_ALONE).items()]
     with bed.another_client(tmp_path, properties={}, jar=tmp_path / "none.jar") as client:
         for _ in range(2):
