@@ -134,7 +134,8 @@ class KvmBackend:
         self._vreadd = Vreadd(served, variant=variant)
         self._vreadd.prepare()
         self._folder = Path(self._vreadd.endpoint).parent
-        self._vreadd.settings = f"ivshmem-socket = {self._folder / 'ivshmem.sock'}\n{settings}"
+        self._control = self._folder / "ivshmem.sock"  # where vreadd connects
+        self._vreadd.settings = f"ivshmem-socket = {self._control}\n{settings}"
 
     def socket_of(self, name: str) -> Path | None:
         """Where the guest's QEMU connects; None: the guest has no device."""
@@ -155,7 +156,7 @@ class KvmBackend:
         self._vreadd.write_config()
         if self._server:
             self._server.send_signal(signal.SIGHUP)
-            self._wait_socket(name)
+            self._wait_socket(self.socket_of(name))
             self._vreadd.ask("reload")
 
     @property
@@ -178,15 +179,17 @@ class KvmBackend:
                 + ["-c", self._vreadd.config_path],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
+        self._wait_socket(self._control)  # until then SIGHUP would end it
         for name in self._guests:
-            self._wait_socket(name)
+            self._wait_socket(self.socket_of(name))
 
-    def _wait_socket(self, name: str) -> None:
+    def _wait_socket(self, path: Path) -> None:
         patience = Patience(READY_TIMEOUT)
-        while not self.socket_of(name).is_socket():
-            if self._server.poll() is not None or patience.is_over():
+        while not path.is_socket():
+            status = self._server.poll()
+            if status is not None or patience.is_over():
                 log = (self.host.folder / "vread-ivshmem.log").read_text()
-                raise LabError(f"vread-ivshmem has no socket for {name}:\n{log}")
+                raise LabError(f"vread-ivshmem has no socket {path.name} (exit {status}):\n{log}")
             time.sleep(0.05)
 
     def signal(self, name: str) -> None:
