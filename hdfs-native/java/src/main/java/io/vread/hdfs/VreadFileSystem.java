@@ -31,7 +31,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsLocatedFileStatus;
  * loader, which is never missing. This class lends that loader to the thread while the file system
  * is made.
  */
-public final class VreadFileSystem extends ClientMakingFileSystem {
+public class VreadFileSystem extends ClientMakingFileSystem {
   @Override
   public void initialize(URI uri, Configuration conf) throws IOException {
     Thread thread = Thread.currentThread();

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * <p>Every call goes to a stock {@link Hdfs}, whose DFSClient is replaced by an {@link
  * ObservingClient}. If Java or Hadoop does not permit the replacement, the stock client stays.
  */
-public final class VreadFs extends FilterFs {
+public class VreadFs extends FilterFs {
   private static final Logger LOG = LoggerFactory.getLogger(VreadFs.class);
   private static final String IMPLEMENTATION = "fs.AbstractFileSystem.hdfs.impl";
 

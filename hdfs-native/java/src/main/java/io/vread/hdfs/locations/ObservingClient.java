@@ -18,8 +18,10 @@ import org.apache.hadoop.hdfs.protocol.LocatedBlocks;
  * <p>The stock client hands its Configuration object to each replica accessor builder. This client
  * has one of its own ({@link OwnConfiguration}), which carries the context. So a builder knows the
  * file system for which it reads, without a guess.
+ *
+ * <p>Not final, because DFSClient is not: tests of programs spy on the client of their file system.
  */
-public final class ObservingClient extends DFSClient {
+public class ObservingClient extends DFSClient {
   private static final String BUILDERS =
       HdfsClientConfigKeys.REPLICA_ACCESSOR_BUILDER_CLASSES_KEY;
 
