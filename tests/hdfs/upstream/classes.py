@@ -51,7 +51,10 @@ CLASSES = (
     OwnTest("hdfs.TestHFlush"),
     OwnTest("hdfs.TestParallelRead"),
     OwnTest("hdfs.TestPread"),
-    OwnTest("hdfs.TestReadStripedFileWithDecoding", left_out={"testReportBadBlock": CACHED}),
+    OwnTest(
+        "hdfs.TestReadStripedFileWithDecoding",
+        left_out={"testCorruptionECBlockInvalidate": CACHED, "testReportBadBlock": CACHED},
+    ),
     OwnTest("hdfs.TestSeekBug"),
     OwnTest("hdfs.TestWriteRead"),
     OwnTest("hdfs.TestWriteReadStripedFile"),
