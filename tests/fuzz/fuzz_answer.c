@@ -154,6 +154,12 @@ char *parser_why_away(struct parser *p)
 	return strdup("it is away");
 }
 
+bool parser_lacks(struct parser *p)
+{
+	(void)p;
+	return false;
+}
+
 struct image *const *parser_images(const struct parser *p, unsigned *ret_count)
 {
 	(void)p;

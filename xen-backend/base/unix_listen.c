@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/shortage.h"
 
 #define WARN_PAUSE 60000U /* ms */
 
@@ -102,7 +103,7 @@ int unix_accept(int listener, int *spare_fd)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || *spare_fd < 0)
+	if (fd >= 0 || !is_shortage(-errno) || *spare_fd < 0)
 		return fd;
 	close(*spare_fd);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

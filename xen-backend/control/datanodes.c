@@ -47,6 +47,14 @@ static const struct config_datanode *find(const struct sections *s, const char *
 	return NULL;
 }
 
+static bool has_failed(const struct sections *s, const struct config_datanode *n)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->section[i] == n)
+			return s->failed[i];
+	return false;
+}
+
 static void add_section(struct sections *s, const struct config_datanode *n)
 {
 	if (s->count < SECTIONS_MAX && !find(s, n->name))
@@ -59,7 +67,7 @@ static struct sections *fill_sections(struct datanodes *d, const struct config *
 {
 	struct sections *s = &d->room[d->sections == &d->room[0]];
 
-	s->count = 0;
+	*s = (struct sections){0};
 	for (size_t i = 0; i < c->num_datanodes; i++)
 		add_section(s, &c->datanodes[i]);
 	for (size_t i = 0; i < k->count; i++)
@@ -311,13 +319,18 @@ static void note(json_t *changes, const char *datanode, const char *what)
 	json_array_append_new(changes, json_sprintf("[datanode %s]: %s", datanode, what));
 }
 
-/* Serves n in the place of old.  old NULL: the datanode is new. */
-static void replace(struct datanodes *d, const struct config_datanode *old,
+/* Serves n in the place of old.  old NULL: the datanode is new.  False: nothing was changed. */
+static bool replace(struct datanodes *d, const struct config_datanode *old,
 		    const struct config_datanode *n, json_t *changes)
 {
-	const char *done = old ? "changed" : "added";
+	int r = serve(d, n);
 
-	note(changes, n->name, serve(d, n) ? "out of memory: nothing was changed" : done);
+	note(changes, n->name,
+	     r == -EAGAIN ? "out of threads: nothing was changed; reload to try again"
+	     : r          ? "out of memory: nothing was changed; reload to try again"
+	     : old        ? "changed"
+			  : "added");
+	return r == 0;
 }
 
 /* Changes the settings of a datanode that is served from the same places as before. */
@@ -366,8 +379,8 @@ static void change_to(struct datanodes *d, struct sections *now, json_t *changes
 	for (size_t i = 0; i < now->count; i++) {
 		const struct config_datanode *n = now->section[i], *was = find(old, n->name);
 
-		if (!was || !same_places(was, n))
-			replace(d, was, n, changes);
+		if (!was || has_failed(old, was) || !same_places(was, n))
+			now->failed[i] = !replace(d, was, n, changes);
 		else
 			adjust(d, was, n, changes);
 	}

@@ -24,6 +24,7 @@ struct xen_provisioned;
 struct sections {
 	size_t count;
 	const struct config_datanode *section[SECTIONS_MAX];
+	bool failed[SECTIONS_MAX]; /* for a shortage; it is tried again at the next change */
 };
 
 struct datanodes {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shortage.h"
 #include "parser-protocol/answer.h"
 #include "datanode/basis.h"
 #include "datanode/process.h"
@@ -121,15 +122,18 @@ static bool get_fit(void *ctx, int result, struct wire_in *in)
 
 /* Sets `*ret_error` to the parser's text, or, on an error without a text, to one made here.
  * Returns `error`, but never -ENOMEM for a parser's answer: what a parser lacks comes from the
- * images, and -ENOMEM is left to vreadd itself. */
+ * images. -ENOBUFS: this host lacked something to start the parser. */
 static int explain(struct loading *l, int error, char **ret_error)
 {
 	unsigned count;
 
 	if (error == -ENOMEM && l->error)
 		error = -EIO;
-	if (error < 0 && !l->error && error == -EBUSY)
+	if (error < 0 && !l->error && error == -EBUSY) {
+		if (parser_lacks(l->parser))
+			error = -ENOBUFS;
 		l->error = parser_why_away(l->parser);
+	}
 	if (error < 0 && !l->error)
 		error_text(&l->error, error, "image %s: %s",
 			   image_path(parser_images(l->parser, &count)[0]), strerror(-error));
@@ -299,11 +303,11 @@ enum fs_state parser_fs_state(const struct parser_fs *fs, char **ret_reason)
 /* ---- blocks ------------------------------------------------------------------ */
 
 /* Returns `r` if the volume has stayed where it was found until now, else the error of
- * volume_check(). An answer about a volume that may have moved is worth nothing. -EBUSY and
- * -ENOMEM, which say nothing about the volume, are returned unchecked. */
+ * volume_check(). An answer about a volume that may have moved is worth nothing. -EBUSY and a
+ * shortage, which say nothing about the volume, are returned unchecked. */
 static int settle(const struct parser_fs *fs, int r)
 {
-	int moved = r == -EBUSY || r == -ENOMEM ? 0 : volume_check(fs->volume);
+	int moved = r == -EBUSY || is_shortage(r) ? 0 : volume_check(fs->volume);
 
 	return moved < 0 ? moved : r;
 }

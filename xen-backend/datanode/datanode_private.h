@@ -39,7 +39,8 @@ struct datanode {
 	bool removed; /* nothing is served any more, nor will be */
 	bool seen;    /* somebody has looked into it */
 	struct served *served;
-	struct parser *looking;    /* a question about all images is asked of it; NULL: none */
+	char shortage[256];     /* why the last look learnt nothing; "": it did not lack anything */
+	struct parser *looking; /* a question about all images is asked of it; NULL: none */
 	struct image_usage *usage; /* one per image, as of the last usage_update() */
 	bool usage_changed;        /* the usage of its images is to be asked for again */
 	uint64_t added;            /* ms: when its looker was started; 0: it has none */

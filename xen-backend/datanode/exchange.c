@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/shortage.h"
 #include "base/waiting.h"
 #include "datanode/process.h"
 
@@ -34,6 +35,10 @@ int parser_exchange(struct channel *c, const struct parser_question *q, unsigned
 	}
 	channel_limit(c, limit_ms);
 	r = channel_send(c, q->kind, 0, fd);
+	if (is_shortage(r)) {
+		*ret_result = r;
+		return 0;
+	}
 	if (r == 0) {
 		announce_if_late(c->fd);
 		r = channel_receive(c, &header, &in, NULL);

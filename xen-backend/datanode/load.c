@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "datanode/usage.h"
 #include "base/error.h"
+#include "base/shortage.h"
 #include "layout/place.h"
 
 static struct served *served_new(struct datanode *dn)
@@ -23,13 +24,6 @@ static struct served *served_new(struct datanode *dn)
 	atomic_init(&v->references, 1);
 	v->datanode = datanode_get(dn);
 	return v;
-}
-
-/* True if vreadd itself lacked memory, descriptors or a channel to its opener. That says nothing
- * about the images. */
-static bool is_shortage(int error)
-{
-	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOBUFS;
 }
 
 static int out_of_memory(const struct datanode *dn, char **ret_error)

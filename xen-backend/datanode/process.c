@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/shortage.h"
 #include "base/version.h"
 #include "base/waiting.h"
 
@@ -50,6 +51,7 @@ struct parser {
 	pthread_cond_t changed;
 	enum state state;
 	bool abandoned; /* nobody is to wait for an answer */
+	bool lacking;   /* parser_lacks() */
 	bool stop;
 	void (*ended)(void *ctx); /* what the keeper calls as its last act, once it must stop */
 	void *ended_ctx;
@@ -86,9 +88,11 @@ static bool is_gone(int error)
 	return error == -EPIPE || error == -ECONNRESET;
 }
 
-static int fail(struct parser *p, int error, const char *what)
+/* blamed: the process is to blame unless the error is a shortage; else this host is. */
+static int fail(struct parser *p, int error, const char *what, bool blamed)
 {
 	pthread_mutex_lock(&p->lock);
+	p->lacking = !blamed || is_shortage(error);
 	if (!is_gone(error) && !p->verdict[0])
 		snprintf(p->verdict, sizeof(p->verdict), "%s: %s", what, strerror(-error));
 	pthread_mutex_unlock(&p->lock);
@@ -111,7 +115,7 @@ static int start_process(struct parser *p)
 	int r = program_start(&program, channels, &pid);
 
 	if (r < 0)
-		return fail(p, r, p->program);
+		return fail(p, r, p->program, false);
 	pthread_mutex_lock(&p->lock);
 	for (unsigned i = 0; i < PARSER_CHANNELS; i++)
 		p->channels[i].fd = channels[i];
@@ -207,7 +211,8 @@ static int await_ready(struct parser *p)
 	r = channel_receive(c, &header, &in, NULL);
 	if (r == 0 && (header.kind != PARSER_READY || header.result != 0 || header.length != 0))
 		r = -EBADMSG;
-	return r < 0 ? fail(p, r, "it did not report that it is ready") : 0;
+	/* A process that ends before it is ready may have lacked threads, or memory. */
+	return r < 0 ? fail(p, r, "it did not report that it is ready", r == -EBADMSG) : 0;
 }
 
 static int tell(struct parser *p)
@@ -230,7 +235,7 @@ static int tell(struct parser *p)
 		r = parser_exchange(&p->channels[0], &use, LONG_ANSWER_MS, -1, &result);
 	if (r == 0)
 		r = result;
-	return r < 0 ? fail(p, r, "it could not be set up") : 0;
+	return r < 0 ? fail(p, r, "it could not be set up", true) : 0;
 }
 
 /* ---- the keeper --------------------------------------------------------------------- */
@@ -312,6 +317,7 @@ static void run_once(struct parser *p)
 	pthread_mutex_lock(&p->lock);
 	if (told && !p->stop && !p->abandoned) {
 		p->state = STATE_RUNNING;
+		p->lacking = false;
 		p->incarnation++;
 	} else {
 		kill_process(p);
@@ -463,7 +469,7 @@ int parser_ask(struct parser *p, const struct parser_question *q)
 		r = parser_exchange(c, q, limit, -1, &result);
 		give_back(p, c, incarnation, r);
 		if (r == 0)
-			return result;
+			return is_shortage(result) ? -ENOMEM : result;
 		if (r == -ETIMEDOUT)
 			break;
 	}
@@ -489,6 +495,16 @@ char *parser_why_away(struct parser *p)
 		   p->last_end[0] ? p->last_end : "it was not started in time");
 	pthread_mutex_unlock(&p->lock);
 	return text;
+}
+
+bool parser_lacks(struct parser *p)
+{
+	bool lacking;
+
+	pthread_mutex_lock(&p->lock);
+	lacking = p->lacking;
+	pthread_mutex_unlock(&p->lock);
+	return lacking;
 }
 
 const char *parser_name(const struct parser *p)
@@ -533,6 +549,7 @@ int parser_new(const char *name, struct image *const *images, unsigned num_image
 	if (!p)
 		return -ENOMEM;
 	init_lock(p);
+	p->lacking = true; /* until a process was started */
 	p->images = images;
 	p->num_images = num_images;
 	p->answer_ms = settings && settings->answer_ms ? settings->answer_ms : PARSER_ANSWER_MS;

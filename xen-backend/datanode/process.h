@@ -22,7 +22,8 @@ struct parser_question {
 };
 
 /* Asks over one channel, with a descriptor unless `fd` is -1. Returns 0 and `*ret_result`, or
- * negative errno: then the process at the other end is of no use any more. */
+ * negative errno: then the process at the other end is of no use any more. If the question cannot
+ * be sent because of a shortage (shortage.h), that is the result. */
 int parser_exchange(struct channel *c, const struct parser_question *q, unsigned limit_ms, int fd,
 		    int *ret_result);
 
@@ -35,6 +36,8 @@ int parser_ask(struct parser *p, const struct parser_question *q);
 void parser_remember_layout(struct parser *p, char *layout_text);
 /* Returns why the process is not running (free() it), or NULL if out of memory. */
 char *parser_why_away(struct parser *p);
+/* True if this host, and not what the images hold, kept the process from its last start. */
+bool parser_lacks(struct parser *p);
 const char *parser_name(const struct parser *p);
 struct image *const *parser_images(const struct parser *p, unsigned *ret_count);
 

@@ -6,6 +6,7 @@
 #include "datanode/refresh.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -36,15 +37,27 @@ static bool is_doubtful(struct datanode *dn, const struct served *old, const str
 	return dn->doubted;
 }
 
-/* vreadd had no memory or descriptors for the look, so nothing is known about the images. */
+/* Notes what this host lacked for a look, for the status. text NULL: nothing. A shortage may last,
+ * and each look may lack something else, so only its beginning and its end are logged. */
+static void note_shortage(struct datanode *dn, const char *text)
+{
+	bool lacked = dn->shortage[0]; /* only this thread changes it */
+
+	pthread_mutex_lock(&dn->lock);
+	snprintf(dn->shortage, sizeof(dn->shortage), "%s", text ? text : "");
+	pthread_mutex_unlock(&dn->lock);
+	if (text && !lacked)
+		log_datanode(LOG_LEVEL_WARN, dn->name,
+			     "cannot look into its images, serving what was found before: %s",
+			     text);
+	if (!text && lacked)
+		log_datanode(LOG_LEVEL_INFO, dn->name, "its images can be looked into again");
+}
+
+/* True if this host lacked something for the look, so that nothing is known about the images. */
 static bool is_no_look(const struct served *old, const struct served *new)
 {
-	if (!new->shortage || !num_found(old))
-		return false;
-	log_datanode(LOG_LEVEL_WARN, new->datanode->name,
-		     "cannot look into its images, serving what was found before: %s",
-		     new->missing);
-	return true;
+	return new->shortage &&num_found(old);
 }
 
 static void log_change(const struct served *v)
@@ -76,9 +89,6 @@ static struct served *load(struct datanode *dn)
 	dn->cpu = 0;
 	v = (dn->layout_path ? load_by_layout_again : load_by_data_dirs)(dn);
 	dn->took = clock_ms() - start;
-	if (!v)
-		log_datanode(LOG_LEVEL_WARN, dn->name,
-			     "cannot look into its images: out of memory");
 	return v;
 }
 
@@ -93,6 +103,7 @@ static void serve(struct datanode *dn, struct served *new)
 		datanode_serve(dn, new);
 		return;
 	}
+	note_shortage(dn, is_no_look(old, new) ? new->missing : NULL);
 	if (served_equal(old, new)) {
 		dn->doubted = false;
 		served_put(new);
@@ -140,8 +151,11 @@ static void look(struct datanode *dn)
 
 	if (dn->unannounced)
 		await_rivals(dn, found);
-	if (!found)
+	if (!found) {
+		note_shortage(dn, "out of memory");
+		atomic_store(&dn->wanted, true);
 		return;
+	}
 	pthread_mutex_lock(&dn->registry->judging);
 	serve(dn, found);
 	pthread_mutex_unlock(&dn->registry->judging);

@@ -300,6 +300,7 @@ int registry_replace(struct registry *s, const char *datanode, const struct regi
 {
 	struct datanode *old = find_datanode(s, datanode);
 	struct datanode *dn = datanode_new(s, datanode, disks, old);
+	int r;
 
 	if (!dn)
 		return -ENOMEM;
@@ -309,16 +310,19 @@ int registry_replace(struct registry *s, const char *datanode, const struct regi
 		dn->served = load_nothing(dn, "vreadd has not looked into its images yet");
 	if (dn->served)
 		tokens_set_mode(dn->tokens, tokens);
-	if (!dn->served || change_roster(s, old, dn)) {
-		datanode_put(old);
+	r = dn->served ? 0 : -ENOMEM;
+	if (!r && s->started) /* before `old` is given up: there may be no thread */
+		r = looker_start(dn);
+	if (!r)
+		r = change_roster(s, old, dn);
+	if (r)
 		retire(dn);
-		datanode_put(dn);
-		return -ENOMEM;
-	}
-	if (old)
+	else if (old)
 		retire(old);
+	if (r)
+		datanode_put(dn);
 	datanode_put(old);
-	return s->started ? looker_start(dn) : 0;
+	return r;
 }
 
 int registry_remove(struct registry *s, const char *datanode)

@@ -79,8 +79,8 @@ int registry_add_data_dirs(struct registry *r, const char *datanode,
 /* Serves a datanode, in the place of the one of that name if there is one; events and keys taken
  * for that one then count for the new one, too. The images are looked into on a thread of the
  * datanode's, at once or when registry_start() is called. If `layout_path` is NULL, `dirs` are
- * used. Only for the control thread. Returns 0; -ENOMEM: nothing has changed; -EAGAIN: there is no
- * thread, and nothing is served of the datanode. */
+ * used. Only for the control thread. Returns 0; -ENOMEM or -EAGAIN (no thread can be made): nothing
+ * has changed. */
 int registry_replace(struct registry *r, const char *datanode, const struct registry_disks *disks,
 		     const char *layout_path, struct registry_texts dirs, enum tokens_mode tokens);
 /* Stops serving a datanode. Only for the control thread. Returns 0, -ENOENT or -ENOMEM. */
@@ -147,6 +147,8 @@ int registry_states_fd(const struct registry *r);
  *   state          "served"; "waiting": nothing was found yet; or "looking": the first look into
  *                  its images goes on
  *   missing        what of data-dirs or layout is not served, and why; absent: nothing
+ *   shortage       what this host lacked for the last look: what was found before is served;
+ *                  absent: nothing
  *   images         objects: image as configured.  While the image can be opened also format, size,
  *                  mode, device and inode (numbers of its file) and, if there are files below it,
  *                  backing: the nearest first, each with image and format.  Of its usage, if there

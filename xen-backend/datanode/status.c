@@ -119,6 +119,14 @@ static const char *state_of(struct datanode *dn, const struct served *v)
 	return v->layout->num_filesystems || !v->missing ? "served" : "waiting";
 }
 
+static void add_shortage(json_t *status, struct datanode *dn)
+{
+	pthread_mutex_lock(&dn->lock);
+	if (dn->shortage[0])
+		json_object_set_new(status, "shortage", json_string(dn->shortage));
+	pthread_mutex_unlock(&dn->lock);
+}
+
 static json_t *datanode_status(struct datanode *dn, struct served *v, uint64_t number)
 {
 	const char *state = state_of(dn, v);
@@ -138,6 +146,7 @@ static json_t *datanode_status(struct datanode *dn, struct served *v, uint64_t n
 		json_object_set_new(status, "refused-storages", json_deep_copy(v->refused));
 	if (v->missing)
 		json_object_set_new(status, "missing", json_string(v->missing));
+	add_shortage(status, dn);
 	return status;
 }
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/shortage.h"
+
 #define MAX_DEPTH 8 /* loop devices stacked on files of each other; no real host has more */
 
 /* Reads the first line of a sysfs attribute of device, without the newline. */
@@ -43,18 +45,7 @@ static void from_stat(const struct stat *st, struct backing *ret)
 /* True if the error says nothing about the file: storage hangs, or this host lacks something. */
 static bool is_no_answer(int error)
 {
-	switch (error) {
-	case -ETIMEDOUT:
-	case -EBUSY:
-	case -ENOBUFS:
-	case -EPIPE:
-	case -ENOMEM:
-	case -EMFILE:
-	case -ENFILE:
-		return true;
-	default:
-		return false;
-	}
+	return is_shortage(error) || error == -ETIMEDOUT || error == -EBUSY || error == -EPIPE;
 }
 
 /* Replaces *b, if it is a loop device, by the file behind it. Returns 1 if it did, 0, or negative

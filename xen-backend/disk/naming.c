@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/shortage.h"
 
 #define WHAT_TO_DO                                                                                 \
 	"if you trust whoever writes the image, allow the folder: key backing-folders in "         \
@@ -63,37 +64,41 @@ static bool path_of(int fd, char ret[PATH_MAX])
 
 /* ---- allowed folders ------------------------------------------------------------- */
 
-/* Writes the path of a folder or a file without symbolic links. */
-static bool resolve(const char *path, char ret[PATH_MAX])
+/* Writes the path of a folder or a file without symbolic links. Returns 0 or negative errno. */
+static int resolve(const char *path, char ret[PATH_MAX])
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	bool known = fd >= 0 && path_of(fd, ret);
+	int fd = open(path, O_PATH | O_CLOEXEC), r;
 
-	if (fd >= 0)
-		close(fd);
-	return known;
+	if (fd < 0)
+		return -errno;
+	r = path_of(fd, ret) ? 0 : -ENOENT;
+	close(fd);
+	return r;
 }
 
-/* True if path is below folder, or is the same file.  Nothing counts as below the root folder,
- * which would allow every file. */
-static bool is_below(const char *path, const char *folder)
+/* Returns 1 if path is below folder, or is the same file.  Nothing counts as below the root folder,
+ * which would allow every file.  Returns 0 if it is not, or the error of a shortage. */
+static int is_below(const char *path, const char *folder)
 {
 	char there[PATH_MAX];
 	size_t length;
+	int r = resolve(folder, there);
 
-	if (!resolve(folder, there))
-		return false;
+	if (r < 0)
+		return is_shortage(r) ? r : 0;
 	length = strlen(there);
 	return length > 1 && !strncmp(path, there, length) &&
 	       (path[length] == '/' || path[length] == '\0');
 }
 
-static bool is_listed(const struct naming *n, const char *path)
+/* As is_below(), for the listed folders. */
+static int is_listed(const struct naming *n, const char *path)
 {
-	for (unsigned i = 0; i < n->folders->count; i++)
-		if (is_below(path, n->folders->path[i]))
-			return true;
-	return false;
+	int r = 0;
+
+	for (unsigned i = 0; i < n->folders->count && r == 0; i++)
+		r = is_below(path, n->folders->path[i]);
+	return r;
 }
 
 /* Writes the folder of the image that the operator named. */
@@ -117,7 +122,7 @@ static char *folders_text(const struct naming *n)
 	if (!out)
 		return NULL;
 	own_folder(n, own);
-	if (resolve(own, there) && strcmp(there, "/") != 0)
+	if (resolve(own, there) == 0 && strcmp(there, "/") != 0)
 		fprintf(out, "%s", there);
 	for (unsigned i = 0; i < n->folders->count; i++)
 		fprintf(out, "%s%s", ftell(out) ? ", " : "", n->folders->path[i]);
@@ -166,29 +171,6 @@ static int wrong_kind(const struct naming *n, const char *path, mode_t mode, cha
 				  : "no regular file");
 }
 
-/* Checks the file that was found at path. */
-static int check(const struct naming *n, const char *path, int found, char **ret_error)
-{
-	char place[PATH_MAX], own[PATH_MAX];
-	bool listed;
-	struct stat st;
-
-	if (fstat(found, &st) < 0)
-		return error_text(ret_error, -errno, "image %s: its backing file %s: %s", n->image,
-				  path, strerror(errno));
-	if (!path_of(found, place))
-		return error_text(ret_error, -EACCES,
-				  "image %s: its backing file %s is at no known place", n->image,
-				  path);
-	own_folder(n, own);
-	listed = is_listed(n, place);
-	if (!listed && !is_below(place, own))
-		return outside(n, path, place, ret_error);
-	if (!S_ISREG(st.st_mode) && !(S_ISBLK(st.st_mode) && listed))
-		return wrong_kind(n, path, st.st_mode, ret_error);
-	return 0;
-}
-
 static const char *hint(int error)
 {
 	switch (error) {
@@ -209,6 +191,32 @@ static int not_found(const struct naming *n, const char *path, int error, char *
 {
 	return error_text(ret_error, error, "image %s: its backing file %s: %s%s", n->image, path,
 			  strerror(-error), hint(error));
+}
+
+/* Checks the file that was found at path. */
+static int check(const struct naming *n, const char *path, int found, char **ret_error)
+{
+	char place[PATH_MAX], own[PATH_MAX];
+	struct stat st;
+	int listed, allowed;
+
+	if (fstat(found, &st) < 0)
+		return error_text(ret_error, -errno, "image %s: its backing file %s: %s", n->image,
+				  path, strerror(errno));
+	if (!path_of(found, place))
+		return error_text(ret_error, -EACCES,
+				  "image %s: its backing file %s is at no known place", n->image,
+				  path);
+	own_folder(n, own);
+	listed = is_listed(n, place);
+	allowed = listed ? listed : is_below(place, own);
+	if (allowed < 0)
+		return not_found(n, path, allowed, ret_error);
+	if (!allowed)
+		return outside(n, path, place, ret_error);
+	if (!S_ISREG(st.st_mode) && !(S_ISBLK(st.st_mode) && listed))
+		return wrong_kind(n, path, st.st_mode, ret_error);
+	return 0;
 }
 
 int naming_open(const struct naming *n, const char *path, char **ret_error)

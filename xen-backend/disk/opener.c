@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/shortage.h"
 
 /* How long a question may wait for a channel, and for its answer; ms. */
 static const struct {
@@ -261,18 +262,19 @@ static int await_answer(const struct channel *c)
 }
 
 /* An opener that cannot be asked on one channel has ended, or is made to end: an answer that comes
- * later would be taken for that of the next question. */
+ * later would be taken for that of the next question. In a shortage nothing was sent. */
 static int exchange(struct channel *c, enum opener_kind kind, const char *const texts[OPENER_TEXTS],
 		    struct answer *ret)
 {
 	int r = send_request(c->fd, kind, texts);
+	bool sent = !is_shortage(r);
 
 	if (r == 0)
 		r = await_answer(c);
 	if (r == 0)
 		r = receive_answer(c->fd, ret);
 	pthread_mutex_lock(&lock);
-	if (r < 0 && r != -ETIMEDOUT)
+	if (r < 0 && r != -ETIMEDOUT && sent)
 		end_all();
 	if (r == -ETIMEDOUT)
 		be_late(c);

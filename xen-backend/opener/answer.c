@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/shortage.h"
 #include "disk/naming.h"
 #include "disk/opener_protocol.h"
 #include "opener/named.h"
@@ -185,10 +186,13 @@ static int answer_one(int channel, const char *bytes, size_t length)
 
 	fixed.result = r < 0 ? r : 0;
 	r = send_answer(channel, &fixed, r < 0 && error ? error : "", fd);
-	if (r == -ETOOMANYREFS) {
+	if (is_shortage(r)) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "vread-opener cannot send the descriptor: %s",
+			 strerror(-r));
 		fixed.result = r;
-		r = send_answer(channel, &fixed,
-				"vread-opener: too many descriptors are on the way", -1);
+		r = send_answer(channel, &fixed, text, -1);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -100,7 +100,7 @@ int channel_send(struct channel *c, uint32_t kind, int32_t result, int fd)
 		if (n < 0 && is_to_be_tried_again(errno))
 			continue;
 		if (n < 0)
-			return -errno;
+			return left.iov_base == c->out.data ? -errno : -EPIPE;
 		left.iov_base = (uint8_t *)left.iov_base + n;
 		left.iov_len -= (size_t)n;
 		m.msg_control = NULL;

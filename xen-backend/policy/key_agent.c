@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/shortage.h"
 
 #define ANSWER_MS 10000U /* limit of an answer */
 #define START_MS 60000U  /* limit of a start, on a very busy host */
@@ -174,10 +175,13 @@ static int ask(const struct key_agent_request *q, const void *bytes, size_t leng
 		r = forget_the_rest(until);
 	if (r == 0)
 		r = send_request(q, bytes, length, until);
-	if (r == 0)
-		r = receive_answer(ret, until);
-	if (r < 0)
+	if (r < 0 && !is_shortage(r)) /* in a shortage nothing was sent */
 		end();
+	if (r == 0) {
+		r = receive_answer(ret, until);
+		if (r < 0)
+			end();
+	}
 	pthread_mutex_unlock(&asking);
 	return r;
 }

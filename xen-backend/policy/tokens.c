@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/shortage.h"
 #include "policy/key_agent.h"
 #include "policy/token_memory.h"
 
@@ -68,11 +69,16 @@ static void note_problem(struct tokens *t, char *error)
 	t->problem = error;
 }
 
-static void recall(struct tokens *t)
+/* False: whether there is a file is not known, for a shortage of this host. */
+static bool recall(struct tokens *t)
 {
 	char *error = NULL;
 	int r = token_memory_read(t->folder, t->datanode, &t->since, &error);
 
+	if (is_shortage(r)) {
+		free(error);
+		return false;
+	}
 	t->seen = r != 0;
 	t->file = r < 0 ? FILE_UNKNOWN : r ? FILE_PRESENT : FILE_ABSENT;
 	note_problem(t, error);
@@ -80,6 +86,7 @@ static void recall(struct tokens *t)
 		log_datanode(LOG_LEVEL_ERROR, t->datanode,
 			     "block tokens are required, as if they had been on before; if HDFS "
 			     "does not use them, say tokens = off in vread.conf");
+	return true;
 }
 
 /* Makes the file what `seen` is. */
@@ -120,13 +127,10 @@ struct tokens *tokens_new(const char *datanode, const char *folder)
 	pthread_mutex_init(&t->file_lock, NULL);
 	t->datanode = strdup(datanode);
 	t->folder = strdup(folder ?: "");
-	if (!t->datanode || !t->folder) {
-		tokens_put(t);
-		return NULL;
-	}
-	if (has_memory(t))
-		recall(t);
-	return t;
+	if (t->datanode && t->folder && (!has_memory(t) || recall(t)))
+		return t;
+	tokens_put(t);
+	return NULL;
 }
 
 static void pool_free(struct pool *p)

@@ -33,7 +33,7 @@ struct tokens;
 
 /* Makes the tokens of a datanode, in mode TOKENS_AUTO.  folder: of token_memory.h; NULL or "":
  * nothing is remembered on disk.  If what is remembered cannot be read, this is logged, and tokens
- * are required.  NULL: out of memory. */
+ * are required.  NULL: out of memory or descriptors. */
 struct tokens *tokens_new(const char *datanode, const char *folder);
 struct tokens *tokens_get(struct tokens *t);
 void tokens_put(struct tokens *t); /* NULL is ignored */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shortage.h"
 #include "read/find.h"
 #include "read/read_private.h"
 #include "read/search.h"
@@ -123,7 +124,7 @@ int handle_renew(struct block_handle *h, const struct block_replica *r)
 		error = replica_find(h->cache, r->served, r->fs, &r->key, &h->visible_length,
 				     &fresh);
 	if (error < 0)
-		return error == -ENOMEM || error == -EIO ? error : -EAGAIN;
+		return is_shortage(error) || error == -EIO ? error : -EAGAIN;
 	if (!budget_take(h->budget, replica_weight(fresh))) {
 		replica_put(fresh);
 		return -EAGAIN;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "base/shortage.h"
 #include "peer/peer.h"
 #include "policy/audit.h"
 #include "policy/policy.h"
@@ -65,8 +66,7 @@ static struct peer_handle *look_up(struct dispatch *d, struct dispatch_scratch *
 static int open_elsewhere(struct dispatch_scratch *scratch, const struct vread_request *r,
 			  const struct block_name *name, int err)
 {
-	if (!scratch->remote || !name->num_storages || err == -ENOMEM || err == -EMFILE ||
-	    err == -EPERM)
+	if (!scratch->remote || !name->num_storages || is_shortage(err) || err == -EPERM)
 		return err;
 	return remote_open(scratch->remote, r, name, err);
 }

@@ -188,6 +188,7 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 	const char *name = text_member(datanode, "datanode");
 	const char *state = text_member(datanode, "state");
 	const char *missing = json_string_value(json_object_get(datanode, "missing"));
+	const char *shortage = json_string_value(json_object_get(datanode, "shortage"));
 	bool stale = missing && json_object_get(datanode, "layout");
 	char remedy[1024];
 	json_t *fs;
@@ -200,6 +201,13 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 			    missing ?: "vreadd has found nothing yet");
 	else if (missing)
 		doctor_fail(d, name, remedy, "not everything is served: %.800s", missing);
+	else if (shortage)
+		doctor_warn(d, name,
+			    "this host lacks memory, descriptors or threads: see the limits of "
+			    "vreadd.service, and who else uses them",
+			    "its images cannot be looked into, what was found before is served: "
+			    "%.300s",
+			    shortage);
 	else
 		doctor_ok(d, name, "%.16s, %u storages", state, count_storages(datanode));
 	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs)

@@ -131,6 +131,7 @@ static void print_source(FILE *out, const json_t *datanode)
 {
 	const json_t *layout = json_object_get(datanode, "layout");
 	const json_t *missing = json_object_get(datanode, "missing");
+	const char *shortage = json_string_value(json_object_get(datanode, "shortage"));
 	char line[TEXT_WIDTH * 8];
 
 	if (json_is_string(layout)) {
@@ -139,6 +140,13 @@ static void print_source(FILE *out, const json_t *datanode)
 	}
 	if (json_is_string(missing))
 		text_wrap(out, 4, json_string_value(missing));
+	if (shortage) {
+		snprintf(line, sizeof(line),
+			 "WARNING: its images cannot be looked into, serving what was found "
+			 "before: %.300s",
+			 shortage);
+		text_wrap(out, 4, line);
+	}
 	print_refused(out, json_object_get(datanode, "refused-storages"));
 }
 
