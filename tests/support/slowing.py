@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What makes a way of reading slow without breaking it, for tests of competition: a process that
-hardly gets a processor, and a link that hardly lets bytes through."""
+"""What makes a way of reading slow without breaking it: a process that gets no processor, or hardly
+any, and a link that hardly lets bytes through."""
 
 import contextlib
 import os
@@ -8,8 +8,27 @@ import signal
 import socket
 import threading
 import time
+from pathlib import Path
+
+from tests.support.waiting import eventually
 
 PIECE = 16 << 10
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """Meanwhile no thread of the process runs.  Threads stop one after the other, some time after
+    the signal."""
+    tasks = Path(f"/proc/{pid}/task")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        eventually(
+            lambda: all("State:\tT" in t.read_text() for t in tasks.glob("*/status")),
+            what="the process stopped",
+        )
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager

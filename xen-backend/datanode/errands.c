@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements errands.h: a queue and its threads for each datanode.
+ * Implements errands.h: the queues and threads of each datanode.
  */
 #include "datanode/errands.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/background.h"
 #include "base/clock.h"
@@ -12,7 +13,7 @@
 
 void errands_init(struct errands *s)
 {
-	STAILQ_INIT(&s->waiting);
+	STAILQ_INIT(&s->turns);
 	pthread_cond_init(&s->wake, NULL);
 }
 
@@ -26,22 +27,63 @@ void errands_destroy(struct errands *s)
 	pthread_cond_destroy(&s->wake);
 }
 
+/* With the lock. Returns the first errand of the party that waits, or NULL. */
+static struct errand *first_of(const struct errands *s, const char *party)
+{
+	struct errand *e;
+
+	STAILQ_FOREACH(e, &s->turns, turn)
+	{
+		if (!strcmp(e->party, party))
+			break;
+	}
+	return e;
+}
+
+/* With the lock. first: the first errand of e's party; NULL: none waits. */
+static void put(struct errands *s, struct errand *first, struct errand *e)
+{
+	e->next = NULL;
+	if (first) {
+		first->last->next = e;
+		first->last = e;
+		first->count++;
+	} else {
+		e->last = e;
+		e->count = 1;
+		STAILQ_INSERT_TAIL(&s->turns, e, turn);
+	}
+	s->num_waiting++;
+}
+
+/* With the lock. Takes the errand of the party whose turn it is, or returns NULL. The party's next
+ * turn comes after those of all others. */
+static struct errand *take(struct errands *s)
+{
+	struct errand *e = STAILQ_FIRST(&s->turns), *next = e ? e->next : NULL;
+
+	if (!e)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&s->turns, turn);
+	s->num_waiting--;
+	if (next) {
+		next->last = e->last;
+		next->count = e->count - 1;
+		STAILQ_INSERT_TAIL(&s->turns, next, turn);
+	}
+	return e;
+}
+
 /* With the lock. Waits for an errand. NULL: the datanode was removed, and none is left. */
 static struct errand *next_errand(struct datanode *dn)
 {
 	struct errands *s = &dn->errands;
-	struct errand *e;
 
 	s->idle++;
-	while (STAILQ_EMPTY(&s->waiting) && !dn->removed)
+	while (STAILQ_EMPTY(&s->turns) && !dn->removed)
 		clock_wait(&s->wake, &dn->lock, CLOCK_NEVER);
 	s->idle--;
-	e = STAILQ_FIRST(&s->waiting);
-	if (e) {
-		STAILQ_REMOVE_HEAD(&s->waiting, next);
-		s->num_waiting--;
-	}
-	return e;
+	return take(s);
 }
 
 static void run_errands(void *datanode)
@@ -86,8 +128,6 @@ static int find_thread(struct datanode *dn)
 
 	if (dn->removed)
 		return -ENODEV;
-	if (s->num_waiting == ERRANDS_MAX)
-		return -EBUSY;
 	if (s->idle > s->num_waiting || s->threads == ERRAND_THREADS)
 		return 0;
 	r = start_thread(dn);
@@ -97,13 +137,14 @@ static int find_thread(struct datanode *dn)
 int datanode_run(struct datanode *dn, struct errand *e)
 {
 	struct errands *s = &dn->errands;
+	struct errand *first;
 	int r;
 
 	pthread_mutex_lock(&dn->lock);
-	r = find_thread(dn);
+	first = first_of(s, e->party);
+	r = first && first->count == ERRANDS_MAX ? -EBUSY : find_thread(dn);
 	if (r == 0) {
-		STAILQ_INSERT_TAIL(&s->waiting, e, next);
-		s->num_waiting++;
+		put(s, first, e);
 		pthread_cond_signal(&s->wake);
 	}
 	pthread_mutex_unlock(&dn->lock);

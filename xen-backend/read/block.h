@@ -42,6 +42,9 @@ struct block_name {
 	size_t token_length; /* 0: no token */
 	/* The client: only compared, for fairness. NULL: no particular client. */
 	const void *client;
+	/* Who the client belongs to, whatever its connections: "kvm:guest1". NULL: nobody in
+	 * particular. */
+	const char *party;
 	/* The memory of the handle is taken out of it; must outlive the handle. NULL: no limit. */
 	struct budget *budget;
 	/*

@@ -27,11 +27,12 @@ struct inquiries *inquiries_new(struct replica_cache *c, const struct block_name
 	pthread_cond_init(&all->answer, NULL);
 	all->cache = c;
 	all->pool_id = strdup(name->pool_id);
+	all->party = strdup(name->party ?: "");
 	all->block_id = name->block_id;
 	all->genstamp = name->genstamp;
 	all->visible_length = name->visible_length;
 	all->until = until;
-	if (all->pool_id)
+	if (all->pool_id && all->party)
 		return all;
 	inquiries_put(all);
 	return NULL;
@@ -48,6 +49,7 @@ void inquiries_put(struct inquiries *all)
 	}
 	pthread_cond_destroy(&all->answer);
 	pthread_mutex_destroy(&all->lock);
+	free(all->party);
 	free(all->pool_id);
 	free(all);
 }
@@ -188,6 +190,7 @@ void inquiry_send(struct inquiry *q)
 {
 	atomic_fetch_add(&q->all->references, 1);
 	q->errand.run = run_errand;
+	q->errand.party = q->all->party;
 	if (datanode_run(q->served->datanode, &q->errand) == 0)
 		return;
 	answer(q, -EBUSY, NULL);

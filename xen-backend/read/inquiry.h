@@ -42,7 +42,7 @@ struct inquiry {
 struct inquiries {
 	atomic_uint references; /* of the search, and of each inquiry that runs on another thread */
 	struct replica_cache *cache;
-	char *pool_id;
+	char *pool_id, *party; /* as in struct block_name */
 	int64_t block_id;
 	uint64_t genstamp;
 	uint64_t visible_length; /* 0: the replica's length */

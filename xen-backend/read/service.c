@@ -31,6 +31,7 @@ static int find(const struct reader *r, struct block_name *name, struct block_ha
 	int err;
 
 	name->client = r->client;
+	name->party = r->party;
 	name->budget = handles_budget(r->handles);
 	err = block_open(r->store, r->policy, name, ret, ret_info);
 	trace_stage(TRACE_FIND, mark);

@@ -44,6 +44,7 @@ struct reader {
 	const struct policy *policy;
 	struct handles *handles; /* open blocks; handles_new(reader_close) */
 	const void *client;      /* readers of one client share fairly; see block_name */
+	const char *party;       /* see block_name */
 };
 
 /* Kinds of a reader's handles (struct handle). The other kinds are the caller's own. */
@@ -61,8 +62,9 @@ struct reading {
 };
 
 /*
- * Opens the block `name` and gives it a number (g->number). `name->client` and `name->budget` are
- * set by this function. 0 or negative errno. In both cases reading_end() must follow.
+ * Opens the block `name` and gives it a number (g->number). `name->client`, `name->party` and
+ * `name->budget` are set by this function. 0 or negative errno. In both cases reading_end() must
+ * follow.
  */
 int reading_open(struct reading *g, const struct reader *r, struct block_name *name,
 		 struct block_info *ret_info);

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ struct session {
 	struct session_server *server;
 	struct session *next;
 	struct queue_shared shared;
+	char party[sizeof(((struct port_conn *)NULL)->name)];
 	struct queue *queue[VREAD_MAX_QUEUES];
 	pthread_t ender;
 	sem_t end; /* posted by disconnect() */
@@ -198,6 +200,17 @@ static void use_peers(struct session *s, struct peers *peers)
 		d->peers = peers;
 }
 
+/* Writes who the connection belongs to: a user of the local port, or a guest with all its
+ * devices. */
+static void name_party(struct session *s, const struct port_conn *conn)
+{
+	if (conn->user)
+		snprintf(s->party, sizeof(s->party), "uid:%u", conn->user - 1);
+	else
+		snprintf(s->party, sizeof(s->party), "%.*s", (int)strcspn(conn->name, "/"),
+			 conn->name);
+}
+
 static struct session *session_new(struct session_server *server, struct port_conn *conn)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -205,6 +218,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 	if (!s)
 		return NULL;
 	s->server = server;
+	name_party(s, conn);
 	sem_init(&s->end, 0, 0);
 	pthread_mutex_init(&s->shared.starting, NULL);
 	atomic_init(&s->shared.spare_hands, SPARE_HANDS);
@@ -214,6 +228,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 		.policy = conn->policy,
 		.handles = handles_new(dispatch_close, block_store_handle_memory(server->store)),
 		.client = s,
+		.party = s->party,
 	};
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
 	if (!s->shared.dispatch.reader.handles || s->shared.halt_fd < 0 ||

@@ -82,7 +82,8 @@ static void deliver(const struct answer_client *client, struct conn *c, struct a
 static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 {
 	struct answer_client client = {
-		.reader = {c->server->store, c->client->policy, c->blocks, c->client},
+		.reader = {c->server->store, c->client->policy, c->blocks, c->client,
+			   c->client->name},
 		.counters = &c->client->counters,
 		.name = c->client->name,
 	};
