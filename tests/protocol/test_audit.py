@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The log says who opened which block, if the operator wants that."""
 
+import contextlib
 import errno
 import os
+import select
+import threading
+from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import STORAGE, open_status
+from tests.support.daemon import PUBLISHER, STORAGE, open_block, open_status
 from tests.support.hdfs_dir import POOL, DataDirectory
-from tests.support.localfront import OPEN, LocalFront, open_data, open_part
+from tests.support.localfront import (
+    APPEND,
+    OPEN,
+    STAT,
+    LocalFront,
+    open_data,
+    open_part,
+    request,
+)
 from tests.support.peers import free_address
 from tests.support.reloading import changed
+from tests.support.waiting import eventually
 from tools.images import make_datanode_image, write_layout
 from tools.peers import Authority, peer
 from tools.vreadd import Vreadd
@@ -107,3 +120,77 @@ def test_a_block_of_another_host(tmp_path, there):
         assert lines(a) == [line(block.id, "asked of another host")]
         assert lines(b) == [line(block.id, "opened", user="unknown")]
         assert "peer a: audit: " in b.log()
+
+
+WRITE = 1  # system call, on x86-64
+STDERR = 2
+
+
+class Journal:
+    """A pipe for the log, which is read, or not read and full."""
+
+    def __init__(self, folder):
+        self.pipe, self.copy = folder / "journal", folder / "journal.log"
+        os.mkfifo(self.pipe)
+        self.end = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.wrapper = ["sh", "-c", f'exec "$@" 2> {self.pipe}', "sh"]
+        self.ended = threading.Event()
+        self.reads = threading.Lock()
+        self.thread = threading.Thread(target=self._read)
+        self.thread.start()
+
+    def _read(self):
+        while not self.ended.is_set():
+            select.select([self.end], [], [], 0.1)
+            with self.reads, contextlib.suppress(BlockingIOError), open(self.copy, "ab") as copy:
+                copy.write(os.read(self.end, 65536))
+
+    @contextlib.contextmanager
+    def stopped(self):
+        with self.reads:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(self.end, b"\n")
+            yield
+
+    def close(self):
+        self.ended.set()
+        self.thread.join()
+        os.close(self.end)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = Journal(tmp_path)
+    yield journal
+    journal.close()
+
+
+def test_a_journal_that_stops_delays_only_what_is_logged(start_daemon, journal, image):
+    """The OPEN waits for the journal.  A publisher, a reader, and other requests of its queue do
+    not."""
+    big, _, small = image.blocks
+    folder = journal.pipe.parent
+    (folder / "log").symlink_to(journal.copy)
+    daemon = start_daemon(folder=folder, wrapper=journal.wrapper, local=PUBLISHER, extra=AUDIT)
+
+    def waits_for_the_journal():
+        calls = Path(f"/proc/{daemon.process.pid}/task").glob("*/syscall")
+        return any(call.read_text().startswith(f"{WRITE} {STDERR:#x} ") for call in calls)
+
+    with daemon.front() as front, daemon.front() as neighbour:
+        handle = open_block(neighbour, big)
+        with journal.stopped():
+            data = open_data(POOL, [STORAGE])
+            front.pool[: len(data)] = data
+            part = open_part(big.id, big.genstamp, len(data))
+            front.queues[0].push(request(OPEN, 0, 0, 1, part=part))
+            eventually(waits_for_the_journal, what="a line waits")
+            assert neighbour.publish(APPEND, small.id, small.genstamp, POOL, STORAGE) == 0
+            assert neighbour.read(handle, 0, 1000) == image.contents[big.id][:1000]
+            front.queues[0].push(request(STAT, 1, handle=999))
+            (other,) = front.responses(1)
+            assert (other.operation, other.status) == (STAT, -errno.EBADF)
+        (opened,) = front.responses(1)
+        assert (opened.operation, opened.status) == (OPEN, 0)
+        assert lines(daemon) == [line(big.id, "opened")] * 2

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/waiting.h"
 
 static atomic_bool is_on;
 
@@ -35,6 +36,7 @@ void audit_open(const struct audit_open *o)
 
 	if (!atomic_load_explicit(&is_on, memory_order_relaxed))
 		return;
+	waiting_announce(); /* for a journal that is behind */
 	if (o->user)
 		snprintf(user, sizeof(user), "%" PRIu32, o->user - 1);
 	snprintf(block, sizeof(block), "%" PRId64, o->block_id);

@@ -226,7 +226,7 @@ static int carry_out(struct dispatch *d, struct dispatch_scratch *scratch,
 	}
 }
 
-/* A malformed request names no block. */
+/* A malformed request names no block. The log may make this thread wait, so no seal may be held. */
 static void audit(const struct dispatch *d, const struct dispatch_scratch *scratch,
 		  const struct vread_request *r, int status)
 {
@@ -242,6 +242,17 @@ static void audit(const struct dispatch *d, const struct dispatch_scratch *scrat
 		audit_open(&o);
 }
 
+/*
+ * True if the request was an OPEN in the pool VREAD_NO_POOL, which asks for a sign of life and
+ * expects ENODEV.
+ */
+static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
+				     const struct vread_response *response)
+{
+	return response->operation == VREAD_OP_OPEN && response->status == -ENODEV &&
+	       !strcmp(scratch->data.pool_id, VREAD_NO_POOL);
+}
+
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response)
 {
@@ -249,10 +260,9 @@ bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 	response->id = r->id;
 	response->operation = r->operation;
 	response->status = carry_out(d, scratch, r, response);
-	if (response->status != -EINPROGRESS)
-		return true;
-	audit(d, scratch, r, response->status);
-	return false;
+	if (!asked_for_a_sign_of_life(scratch, response))
+		audit(d, scratch, r, response->status);
+	return response->status != -EINPROGRESS;
 }
 
 void dispatch_unseal(struct dispatch_scratch *scratch)
@@ -267,16 +277,17 @@ void dispatch_end(struct dispatch_scratch *scratch)
 
 /*
  * Replaces a response that reading_seal() refused with that status. An OPEN asks other hosts, which
- * may have the block.
+ * may have the block. It was logged as opened, so this is logged, too; it holds no seal any more.
  */
-static void deny(struct dispatch_scratch *scratch, const struct vread_request *r, int status,
-		 struct vread_response *response)
+static void deny(struct dispatch *d, struct dispatch_scratch *scratch,
+		 const struct vread_request *r, int status, struct vread_response *response)
 {
 	if (r->operation == VREAD_OP_OPEN) {
 		struct block_name name = name_of(scratch, r);
 
 		reading_end(&scratch->reading);
 		status = open_elsewhere(scratch, r, &name, status);
+		audit(d, scratch, r, status);
 	}
 	*response = (struct vread_response){
 		.id = r->id,
@@ -285,29 +296,16 @@ static void deny(struct dispatch_scratch *scratch, const struct vread_request *r
 	};
 }
 
-/*
- * True if the request was an OPEN in the pool VREAD_NO_POOL, which asks for a sign of life and
- * expects ENODEV.
- */
-static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
-				     const struct vread_response *response)
-{
-	return response->operation == VREAD_OP_OPEN && response->status == -ENODEV &&
-	       !strcmp(scratch->data.pool_id, VREAD_NO_POOL);
-}
-
 bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 		   const struct vread_request *r, struct vread_response *response)
 {
 	int refused = reading_seal(&scratch->reading);
 
 	if (refused)
-		deny(scratch, r, refused, response);
-	if (asked_for_a_sign_of_life(scratch, response))
-		return true;
-	audit(d, scratch, r, response->status);
+		deny(d, scratch, r, refused, response);
 	if (response->status == -EINPROGRESS)
 		return false;
-	counters_response(&d->counters, response->operation, response->status);
+	if (!asked_for_a_sign_of_life(scratch, response))
+		counters_response(&d->counters, response->operation, response->status);
 	return true;
 }
