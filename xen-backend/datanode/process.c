@@ -139,8 +139,10 @@ static bool read_setup(void *ctx, int result, struct wire_in *in)
 	struct parser *p = ctx;
 	char *reason = result < 0 ? wire_get_plain_text(in, PARSER_MAX_TEXT) : NULL;
 
+	pthread_mutex_lock(&p->lock);
 	if (reason)
 		snprintf(p->verdict, sizeof(p->verdict), "%s", reason);
+	pthread_mutex_unlock(&p->lock);
 	free(reason);
 	return true;
 }
