@@ -77,20 +77,31 @@ static void try_kill(void)
 	kill(getppid(), 0);
 }
 
+/* A socket of vreadd's, as a parser has it. */
+static int channel_of_parent(void)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	close(ends[0]);
+	return ends[1];
+}
+
 /* Runs a process that confines itself and calls fn.  Returns its wait status. */
 static int status_of(void (*fn)(void))
 {
+	int channel = channel_of_parent(), status;
 	pid_t pid = fork();
 	const char *what;
-	int status;
 
 	if (pid == 0) {
-		if (sandbox_drop_rights(&what) < 0 || sandbox_filter(&what) < 0)
+		if (sandbox_drop_rights(channel, &what) < 0 || sandbox_filter(&what) < 0)
 			_exit(2);
 		if (fn)
 			fn();
 		_exit(0);
 	}
+	close(channel);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return status;
 }
@@ -190,15 +201,15 @@ static void *run_confined(void *arg)
 /* As status_of(), but fn is called on a second thread, which started before the confinement. */
 static int status_in_thread(void (*fn)(void))
 {
+	int channel = channel_of_parent(), status;
 	pid_t pid = fork();
 	pthread_t thread;
 	const char *what;
-	int status;
 
 	if (pid == 0) {
 		pthread_barrier_init(&started, NULL, 2);
 		pthread_barrier_init(&confined, NULL, 2);
-		if (sandbox_drop_rights(&what) < 0 ||
+		if (sandbox_drop_rights(channel, &what) < 0 ||
 		    pthread_create(&thread, NULL, run_confined, &fn))
 			_exit(2);
 		pthread_barrier_wait(&started);
@@ -208,6 +219,7 @@ static int status_in_thread(void (*fn)(void))
 		pthread_join(thread, NULL);
 		_exit(0);
 	}
+	close(channel);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define NOBODY 65534 /* Linux's overflow user, who owns nothing */
@@ -34,10 +35,19 @@ int confine_become_nobody(const char **ret_what)
 				"needed)");
 }
 
-int confine_process(const char **ret_what)
+/* The kernel notes who makes a pair of sockets.  vreadd may have ended at any time since then, and
+ * the parent of this process may be another one from its start on. */
+static pid_t maker_of(int channel)
+{
+	struct ucred maker = {0};
+	socklen_t size = sizeof(maker);
+
+	return getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 ? maker.pid : -1;
+}
+
+int confine_process(int channel, const char **ret_what)
 {
 	const struct rlimit none = {0, 0};
-	pid_t parent = getppid();
 
 	errno = 0;
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
@@ -46,7 +56,7 @@ int confine_process(const char **ret_what)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, CONFINE_SANITIZED) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return failed(ret_what, "cannot drop privileges");
-	if (getppid() != parent)
+	if (getppid() != maker_of(channel))
 		return failed(ret_what, "vreadd has ended");
 	return 0;
 }

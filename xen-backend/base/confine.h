@@ -20,9 +20,10 @@
 #define CONFINE_SANITIZED 0
 #endif
 
-/* The last step before threads are made: user and capabilities are what they shall be.  Returns 0,
- * or negative errno with *ret_what (static string). */
-int confine_process(const char **ret_what);
+/* The last step before threads are made: user and capabilities are what they shall be.  channel: a
+ * socket that vreadd made with socketpair().  Returns 0, or negative errno with *ret_what (static
+ * string). */
+int confine_process(int channel, const char **ret_what);
 /* If root: becomes nobody, with no group.  Call it before confine_process().  Returns as above. */
 int confine_become_nobody(const char **ret_what);
 

@@ -37,7 +37,7 @@ static int confine(const char **ret_what)
 	*ret_what = "cannot limit its memory";
 	if (!CONFINE_SANITIZED && setrlimit(RLIMIT_DATA, &memory) < 0)
 		return -errno;
-	r = confine_process(ret_what);
+	r = confine_process(KEY_AGENT_FD, ret_what);
 	return r < 0 ? r : confine_calls(&allowed, ret_what);
 }
 

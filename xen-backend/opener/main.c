@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	mallopt(M_ARENA_MAX, 1); /* glibc opens files to find out how many arenas it may make */
 	xs = connect_store(&store);
 	named_begin(argv[1], xs);
-	r = rights_drop(&what);
+	r = rights_drop(OPENER_FIRST_FD, &what);
 	if (r < 0)
 		return fail(what, r);
 	r = start_threads();

@@ -32,7 +32,7 @@ static int keep_one_capability(void)
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
-int rights_drop(const char **ret_what)
+int rights_drop(int channel, const char **ret_what)
 {
 	errno = 0;
 	/* The limit of files stays as it is: it also limits the descriptors that all processes of
@@ -41,7 +41,7 @@ int rights_drop(const char **ret_what)
 		*ret_what = "CAP_DAC_READ_SEARCH is needed";
 		return errno ? -errno : -EPERM;
 	}
-	return confine_process(ret_what);
+	return confine_process(channel, ret_what);
 }
 
 /* ---- system calls ------------------------------------------------------------------ */

@@ -82,7 +82,7 @@ int main(void)
 	r = clock_start();
 	if (r < 0)
 		fail(log, "cannot take the time from the file that " CLOCK_VARIABLE " names", r);
-	r = sandbox_drop_rights(&what);
+	r = sandbox_drop_rights(PARSER_FIRST_FD, &what);
 	if (r < 0)
 		fail(log, what, r);
 	json_object_seed(0); /* this reads a file, so not later, when the first object is made */

@@ -75,7 +75,7 @@ static void use_one_arena(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
-int sandbox_drop_rights(const char **ret_what)
+int sandbox_drop_rights(int channel, const char **ret_what)
 {
 	int r;
 
@@ -87,7 +87,7 @@ int sandbox_drop_rights(const char **ret_what)
 		return errno ? -errno : -EPERM;
 	}
 	r = confine_become_nobody(ret_what);
-	return r < 0 ? r : confine_process(ret_what);
+	return r < 0 ? r : confine_process(channel, ret_what);
 }
 
 /* ---- system calls ------------------------------------------------------------------ */

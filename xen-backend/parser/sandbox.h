@@ -10,9 +10,9 @@
 #ifndef VREAD_PARSER_SANDBOX_H
 #define VREAD_PARSER_SANDBOX_H
 
-/* Changes the user, sets limits, and makes the process end with its parent. Call it before
- * threads are made. Returns 0, or negative errno with `*ret_what`, a static text. */
-int sandbox_drop_rights(const char **ret_what);
+/* Changes the user, sets limits, and makes the process end with vreadd, which made `channel`. Call
+ * it before threads are made. Returns 0, or negative errno with `*ret_what`, a static text. */
+int sandbox_drop_rights(int channel, const char **ret_what);
 /* Allows only some system calls from now on, in all existing threads; any other system call
  * kills the process. Returns as above. */
 int sandbox_filter(const char **ret_what);
