@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -239,6 +240,30 @@ def test_vreadd_keeps_no_key(start_daemon):
         assert front.keys(POOL, STORAGE, [KEY], tokens=0) == -errno.EINVAL
         assert front.keys(POOL, "DS-2", [KEY]) == -errno.ENODEV
         assert (has_secret(vreadd), has_secret(agent)) == (False, False)
+
+
+@pytest.mark.parametrize("case", ["opened", "absent", "refused", "malformed", "of another pool"])
+def test_nobody_keeps_a_token(start_daemon, block, case):
+    """After an OPEN is answered, the token is in the client's pool alone."""
+    daemon = start_daemon(local=PUBLISHER, variant="release")
+    token = make_token(KEY if case != "refused" else Key(7, b"another"), POOL, block.id)
+    password = token[token.index(b"HDFS_BLOCK_TOKEN") - 21 :][:20]
+    if case == "malformed":
+        token = token[:-1]
+    if case == "absent":
+        block = replace(block, id=block.id + 4711)
+        token = make_token(KEY, POOL, block.id)
+        password = token[token.index(b"HDFS_BLOCK_TOKEN") - 21 :][:20]
+    pool = "BP-unknown" if case == "of another pool" else POOL
+    expected = {"opened": 0, "absent": -errno.ENOENT, "of another pool": -errno.ENODEV}
+    with daemon.front() as front:
+        assert front.keys(POOL, STORAGE, [KEY]) == 0
+        status = front.open(block.id, block.genstamp, pool, [STORAGE], token).status
+        assert status == expected.get(case, -errno.EPERM)
+        assert password in bytes(front.pool)
+        assert front.stat(999).status == -errno.EBADF
+        for pid in (daemon.process.pid, agent_of(daemon)):
+            assert not any(password in bytes_ for bytes_ in private_memory(pid))
 
 
 # ---- without the agent -------------------------------------------------------------------

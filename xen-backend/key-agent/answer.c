@@ -162,6 +162,7 @@ static bool carry_out(int channel, struct request *q, size_t length)
 		break;
 	case KEY_AGENT_JUDGE:
 		judge(q, length, &a);
+		OPENSSL_cleanse(q->bytes, length);
 		break;
 	case KEY_AGENT_FORGET:
 		forget(q->fixed.slot);

@@ -320,10 +320,13 @@ static bool is_signed(const struct block_token *t, const struct token_key *key)
 {
 	uint8_t code[EVP_MAX_MD_SIZE];
 	unsigned length;
+	bool is_right = HMAC(digest(key->algorithm), key->bytes, key->length, t->identifier,
+			     t->identifier_length, code, &length) &&
+			length == t->password_length &&
+			CRYPTO_memcmp(code, t->password, length) == 0;
 
-	return HMAC(digest(key->algorithm), key->bytes, key->length, t->identifier,
-		    t->identifier_length, code, &length) &&
-	       length == t->password_length && CRYPTO_memcmp(code, t->password, length) == 0;
+	OPENSSL_cleanse(code, sizeof(code)); /* with the key's code a token can be made */
+	return is_right;
 }
 
 enum token_verdict token_judge(const void *raw, size_t length, const struct token_keys *keys,

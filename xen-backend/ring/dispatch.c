@@ -74,6 +74,7 @@ static int open_elsewhere(struct dispatch_scratch *scratch, const struct vread_r
 static int copy_data(const struct dispatch *d, struct dispatch_scratch *scratch,
 		     const struct vread_request *r, uint32_t length)
 {
+	scratch->raw_length = length;
 	memcpy(scratch->raw, pool_range(d, r), length);
 	return open_data_parse(scratch->raw, length, &scratch->data);
 }
@@ -197,7 +198,6 @@ static int do_keys(struct dispatch *d, struct dispatch_scratch *scratch,
 		k.keys_length = data->token_length;
 		err = block_take_keys(d->reader.store, d->conn->policy, &k);
 	}
-	explicit_bzero(scratch->raw, r->u.keys.data_length);
 	return err;
 }
 
@@ -253,6 +253,13 @@ static bool asked_for_a_sign_of_life(const struct dispatch_scratch *scratch,
 	       !strcmp(scratch->data.pool_id, VREAD_NO_POOL);
 }
 
+/* Call it when nobody needs the token of the request any more. */
+static void wipe(struct dispatch_scratch *scratch)
+{
+	explicit_bzero(scratch->raw, scratch->raw_length);
+	scratch->raw_length = 0;
+}
+
 bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 		      const struct vread_request *r, struct vread_response *response)
 {
@@ -262,7 +269,10 @@ bool dispatch_request(struct dispatch *d, struct dispatch_scratch *scratch,
 	response->status = carry_out(d, scratch, r, response);
 	if (!asked_for_a_sign_of_life(scratch, response))
 		audit(d, scratch, r, response->status);
-	return response->status != -EINPROGRESS;
+	if (response->status != -EINPROGRESS)
+		return true;
+	wipe(scratch);
+	return false;
 }
 
 void dispatch_unseal(struct dispatch_scratch *scratch)
@@ -303,6 +313,7 @@ bool dispatch_seal(struct dispatch *d, struct dispatch_scratch *scratch,
 
 	if (refused)
 		deny(d, scratch, r, refused, response);
+	wipe(scratch);
 	if (response->status == -EINPROGRESS)
 		return false;
 	if (!asked_for_a_sign_of_life(scratch, response))

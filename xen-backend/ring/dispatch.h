@@ -37,7 +37,8 @@ struct dispatch {
 
 /* Private memory of one worker, kept off its stack. */
 struct dispatch_scratch {
-	uint8_t raw[VREAD_MAX_OPEN_DATA];
+	uint8_t raw[VREAD_MAX_OPEN_DATA]; /* has tokens and keys; wiped before the answer */
+	uint32_t raw_length;              /* bytes in use */
 	struct open_data data;
 	struct remote *remote;  /* of the worker's queue; NULL: no other host is asked */
 	struct reading reading; /* of the last request */
