@@ -4,6 +4,7 @@
  * the turn takes jobs from a list, and waits where the test says so.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,6 +31,9 @@ struct job {
 
 static struct {
 	struct hands *hands;
+	pthread_t keeper;
+	sem_t wake;
+	atomic_bool keeper_ends, keeper_sleeps;
 	atomic_uint spare;
 	atomic_bool end;
 	struct job job[JOBS];
@@ -76,10 +80,33 @@ static bool serve(void *ctx, struct hand *hand)
 	return false;
 }
 
+static void want_hand(void *ctx)
+{
+	(void)ctx;
+	sem_post(&work.wake);
+}
+
+static void *keep(void *arg)
+{
+	while (sem_wait(&work.wake) == 0 && !work.keeper_ends) {
+		eventually(!work.keeper_sleeps);
+		hands_add(work.hands);
+	}
+	return arg;
+}
+
+static void end_keeper(void)
+{
+	work.keeper_ends = true;
+	sem_post(&work.wake);
+	pthread_join(work.keeper, NULL);
+}
+
 static void start(unsigned spare)
 {
 	const struct hands_work w = {
 		.serve = serve,
+		.want_hand = want_hand,
 		.ctx = &work,
 		.name = "test:1",
 		.memory = sizeof(long),
@@ -88,12 +115,15 @@ static void start(unsigned spare)
 
 	memset(&work, 0, sizeof(work));
 	work.spare = spare;
+	sem_init(&work.wake, 0, 0);
 	assert_int_equal(hands_start(&work.hands, &w), 0);
+	assert_int_equal(pthread_create(&work.keeper, NULL, keep, NULL), 0);
 }
 
 static void stop(unsigned spare)
 {
 	work.end = true;
+	end_keeper();
 	hands_join(work.hands);
 	assert_false(work.two);
 	assert_int_equal(work.spare, spare);
@@ -150,6 +180,27 @@ static void test_another_goes_on(void **state)
 	eventually(slow->begun);
 	next = put(false);
 	eventually(next->done);
+	open_gate(slow);
+	stop(8);
+}
+
+/* The hand that gives its turn away may hold locks: it starts no thread itself. */
+static void test_the_keeper_adds_hands(void **state)
+{
+	struct job *slow, *next;
+
+	(void)state;
+	start(8);
+	work.keeper_sleeps = true;
+	slow = put(true);
+	next = put(false);
+	eventually(slow->begun);
+	eventually(work.with_turn == 0);
+	assert_int_equal(work.spare, 8);
+	assert_false(next->begun);
+	work.keeper_sleeps = false;
+	eventually(next->done);
+	assert_int_equal(work.spare, 7);
 	open_gate(slow);
 	stop(8);
 }
@@ -214,6 +265,7 @@ static void test_end_while_one_waits(void **state)
 	next = put(false);
 	eventually(next->done);
 	work.end = true;
+	end_keeper();
 	pthread_create(&joiner, NULL, join_hands, &joined);
 	assert_false(joined);
 	slow->open = true;
@@ -259,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_never_waits_stays_alone),
 		cmocka_unit_test(test_another_goes_on),
+		cmocka_unit_test(test_the_keeper_adds_hands),
 		cmocka_unit_test(test_all_wait),
 		cmocka_unit_test(test_no_hand_to_spare),
 		cmocka_unit_test(test_end_while_one_waits),

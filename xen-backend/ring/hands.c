@@ -2,8 +2,9 @@
 /*
  * Implements hands.h: threads of a queue that take turns. queue.c calls it.
  *
- * The lock is taken only when the turn changes hands. Nothing waits with the lock held, and no
- * other lock is taken under it. So a hand may lose its turn wherever a read begins to wait.
+ * The lock is taken only when the turn changes hands. Nothing waits with the lock held, no thread
+ * is started, and no other lock is taken under it. So a hand may lose its turn wherever a read
+ * begins to wait, whatever locks it holds.
  */
 #include "ring/hands.h"
 
@@ -30,11 +31,13 @@ struct hand {
 
 struct hands {
 	struct hands_work work;
-	pthread_mutex_t lock; /* protects all fields below */
+	pthread_mutex_t lock; /* protects the fields down to `count` */
 	pthread_cond_t free;  /* the turn is free, or the hands must end */
 	bool turn_taken, ending;
-	bool refused; /* a thread could not be started, and the log says so */
+	bool wanted; /* the turn was given away, and no hand was idle */
 	unsigned idle, count;
+	/* The rest belongs to the keeper. */
+	bool refused; /* a thread could not be started, and the log says so */
 	struct hand *hand[HANDS_MOST];
 };
 
@@ -113,23 +116,39 @@ static bool take_spare(atomic_uint *spare)
 	return false;
 }
 
-/* With the lock. Adds a hand if there may be one more. 0, or the error that is new to the log. */
-static int add_hand(struct hands *s)
+/* True if nobody will take the turn, and there may be one more hand. The keeper calls it, who alone
+ * changes `count`. */
+static bool is_wanted(struct hands *s)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&s->lock);
+	wanted = s->wanted && !s->turn_taken && !s->idle && !s->ending && s->count < HANDS_MOST;
+	s->wanted = false;
+	pthread_mutex_unlock(&s->lock);
+	return wanted;
+}
+
+void hands_add(struct hands *s)
 {
 	int r;
 
-	if (s->ending || s->count == HANDS_MOST || !take_spare(s->work.spare))
-		return 0;
+	if (!is_wanted(s) || !take_spare(s->work.spare))
+		return;
 	r = hand_new(s, &s->hand[s->count]);
 	if (r == 0) {
+		pthread_mutex_lock(&s->lock);
 		s->count++;
-		return 0;
+		pthread_mutex_unlock(&s->lock);
+		return;
 	}
 	atomic_fetch_add(s->work.spare, 1);
-	if (s->refused)
-		return 0;
+	if (!s->refused)
+		log_device(LOG_LEVEL_WARN, s->work.name,
+			   "cannot start one more thread for a queue (%s): a slow disk delays all "
+			   "requests of that queue",
+			   strerror(-r));
 	s->refused = true;
-	return r;
 }
 
 /* The hook of waiting.h: the thread of this hand is about to wait. */
@@ -137,23 +156,19 @@ static void give_turn(void *hand)
 {
 	struct hand *h = hand;
 	struct hands *s = h->all;
-	int r = 0;
+	bool wanted;
 
 	if (!h->has_turn)
 		return;
 	h->has_turn = false;
 	pthread_mutex_lock(&s->lock);
 	s->turn_taken = false;
+	wanted = s->wanted = !s->idle && s->count < HANDS_MOST && atomic_load(s->work.spare) > 0;
 	if (s->idle)
 		pthread_cond_signal(&s->free);
-	else
-		r = add_hand(s);
 	pthread_mutex_unlock(&s->lock);
-	if (r < 0)
-		log_device(LOG_LEVEL_WARN, s->work.name,
-			   "cannot start one more thread for a queue (%s): a slow disk delays all "
-			   "requests of that queue",
-			   strerror(-r));
+	if (wanted)
+		s->work.want_hand(s->work.ctx);
 }
 
 bool hand_has_turn(const struct hand *h)
@@ -185,15 +200,12 @@ int hands_start(struct hands **ret, const struct hands_work *work)
 	s->work = *work;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->free, NULL);
-	/* The new thread looks at `count` when it first waits, maybe before this call returns. */
-	pthread_mutex_lock(&s->lock);
 	r = hand_new(s, &s->hand[0]);
-	s->count = r == 0;
-	pthread_mutex_unlock(&s->lock);
 	if (r < 0) {
 		hands_free(s);
 		return r;
 	}
+	s->count = 1;
 	*ret = s;
 	return 0;
 }
@@ -215,7 +227,7 @@ static void join(struct hand *h)
 
 void hands_join(struct hands *s)
 {
-	end_all(s); /* no hand is added from now on */
+	end_all(s);
 	for (unsigned i = 0; i < s->count; i++)
 		join(s->hand[i]);
 	atomic_fetch_add(s->work.spare, s->count - 1);

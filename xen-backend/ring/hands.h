@@ -3,16 +3,18 @@
  * hands.h - the threads of one queue. They take turns: the hand that has the turn takes requests
  * from the ring and carries them out. queue.c starts and ends the hands.
  *
- * A hand that is about to wait for a disk (base/waiting.h) loses its turn, and another hand goes on
- * with the other requests. The first hand finishes its own request without the turn, and then waits
- * for the turn again. A hand that never waits keeps its turn, and no other thread is woken.
+ * A hand that is about to wait for a disk (base/waiting.h) loses its turn, and another hand goes
+ * on with the other requests. The first hand finishes its own request without the turn, and then
+ * waits for the turn again. A hand that never waits keeps its turn, and no other thread is woken.
  *
  *   hand 1   | request a, request b: waits for a disk ........ answers b | idle
  *   hand 2                           | takes the turn: request c, d, e ...
  *
- * A queue begins with one hand. A hand is added when the turn is given away and no hand is idle, up
- * to HANDS_MOST, and as many as the device may have. If no hand can be added, the turn is free
- * until one of the hands comes back and takes it.
+ * A queue begins with one hand. A hand is added when the turn is given away and no hand is idle,
+ * up to HANDS_MOST, and as many as the device may have. If no hand can be added, the turn is free
+ * until one of the hands comes back and takes it. The hand that gives its turn away may hold locks
+ * of whatever it reads through. So it starts no thread and logs nothing: it calls want_hand(), and
+ * the keeper, another thread, adds the hand.
  *
  * Threads: see each function.
  */
@@ -34,6 +36,8 @@ struct hands_work {
 	 * turn, and has finished its request. False: all hands must end.
 	 */
 	bool (*serve)(void *ctx, struct hand *hand);
+	/* Calls the keeper, which is to call hands_add() soon. Takes no lock and does not wait. */
+	void (*want_hand)(void *ctx);
 	void *ctx;
 	const char *name;   /* of the device, for the log */
 	size_t memory;      /* bytes of private memory of each hand */
@@ -42,10 +46,12 @@ struct hands_work {
 
 /* Starts the first hand. 0 or negative errno. */
 int hands_start(struct hands **ret, const struct hands_work *work);
+/* Only for the keeper: adds a hand if one is wanted. */
+void hands_add(struct hands *s);
 /*
- * Waits for the end of all hands, and frees s. From now on no idle hand gets the turn, and
- * work.serve() must return false soon. The wait has no limit: a hand may be in a read of a disk
- * that hangs.
+ * Only for the keeper: waits for the end of all hands, and frees s. From now on no idle hand gets
+ * the turn, and work.serve() must return false soon. The wait has no limit: a hand may be in a
+ * read of a disk that hangs.
  */
 void hands_join(struct hands *s);
 

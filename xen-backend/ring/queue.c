@@ -371,10 +371,23 @@ static void queue_free(struct queue *q)
 	free(q);
 }
 
+static void want_hand(void *queue)
+{
+	const struct queue *q = queue;
+
+	sem_post(q->shared->keeper);
+}
+
+void queue_add_hand(struct queue *q)
+{
+	hands_add(q->hands);
+}
+
 static int start_hands(struct queue *q)
 {
 	const struct hands_work w = {
 		.serve = work,
+		.want_hand = want_hand,
 		.ctx = q,
 		.name = q->conn->name,
 		.memory = sizeof(struct dispatch_scratch),

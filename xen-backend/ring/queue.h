@@ -11,6 +11,7 @@
 #define VREAD_QUEUE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "ring/dispatch.h"
@@ -23,12 +24,15 @@ struct queue_shared {
 	/* Locked while the workers are started. A worker begins to work when it is free. */
 	pthread_mutex_t starting;
 	atomic_uint spare_hands; /* how many hands all queues together may still add (hands.h) */
+	sem_t *keeper;           /* posted for the thread that is to call queue_add_hand() */
 };
 
 struct queue;
 
 /* Starts the first worker of queue `index`; 0 or negative errno. */
 int queue_start(struct queue **ret, struct queue_shared *shared, unsigned index);
+/* The next two are for one thread, the keeper. Adds a worker if one is wanted. */
+void queue_add_hand(struct queue *q);
 /*
  * Waits for the workers to end, and frees q. Before the call shared->halt must be set, and requests
  * at other hosts must be stopped (peer_pool_stop()). The wait has no limit: a worker may be in a

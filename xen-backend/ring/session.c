@@ -4,13 +4,15 @@
  * ports call connect() and disconnect(), control/daemon.c calls the rest.
  *
  * A worker may hang in a read of a disk for as long as the disk likes. So the control thread does
- * not wait for workers. Each session has another thread, its ender, which sleeps until
- * disconnect(). The ender then waits for the workers, closes every block of the device, and takes
- * the pool away from peers. It reports the end to the event loop, which tells the port.
+ * not wait for workers. Each session has another thread, its keeper. The keeper adds workers while
+ * others wait (hands.h). After disconnect() it waits for the workers, closes every block of the
+ * device, and takes the pool away from peers. It reports the end to the event loop, which tells the
+ * port.
  *
- *   control thread            ender                     worker
- *     disconnect()
- *       halt; wakes the ender
+ *   control thread            keeper                    worker
+ *     disconnect()                                      is about to wait
+ *                             adds a worker <---------- wakes the keeper
+ *       halt; wakes the keeper
  *     (serves others)         waits for each worker     ends; or hangs, and ends later
  *                             frees handles, peer pool
  *     take_ended() <--------- ended_fd
@@ -45,8 +47,9 @@ struct session {
 	struct queue_shared shared;
 	char party[sizeof(((struct port_conn *)NULL)->name)];
 	struct queue *queue[VREAD_MAX_QUEUES];
-	pthread_t ender;
-	sem_t end; /* posted by disconnect() */
+	pthread_t keeper;
+	sem_t wake;       /* of the keeper: a worker is wanted, or the session is over */
+	atomic_bool over; /* halt() was called */
 	bool ending, given_up;
 	struct timer *overdue;      /* running while the session ends */
 	struct session *next_ended; /* guarded by the server's lock */
@@ -61,7 +64,7 @@ struct session_server {
 
 	int ended_fd; /* eventfd: there is something in `ended` */
 	sd_event_source *ended_io;
-	pthread_mutex_t lock; /* guards the list of the sessions that enders have ended */
+	pthread_mutex_t lock; /* guards the list of the sessions that keepers have ended */
 	struct session *ended;
 };
 
@@ -93,12 +96,24 @@ static void report_end(struct session *s)
 	eventfd_write(server->ended_fd, 1);
 }
 
-static void *end(void *session)
+/* The queues are complete once a worker begins to work: then the keeper is woken first. */
+static void add_hands(struct session *s)
+{
+	for (unsigned i = 0; i < s->shared.dispatch.conn->num_queues; i++)
+		queue_add_hand(s->queue[i]);
+}
+
+static void *keep(void *session)
 {
 	struct session *s = session;
 
-	while (sem_wait(&s->end) < 0)
-		; /* a signal */
+	for (;;) {
+		while (sem_wait(&s->wake) < 0)
+			; /* a signal */
+		if (atomic_load(&s->over))
+			break;
+		add_hands(s);
+	}
 	for (unsigned i = 0; i < VREAD_MAX_QUEUES; i++)
 		if (s->queue[i])
 			queue_join(s->queue[i]);
@@ -108,14 +123,15 @@ static void *end(void *session)
 	return NULL;
 }
 
-/* Tells the workers to stop, and the ender to wait for them. */
+/* Tells the workers to stop, and the keeper to wait for them. */
 static void halt(struct session *s)
 {
 	atomic_store(&s->shared.halt, true);
 	eventfd_write(s->shared.halt_fd, 1);
 	if (s->shared.dispatch.peers)
 		peer_pool_stop(s->shared.dispatch.peer_pool);
-	sem_post(&s->end);
+	atomic_store(&s->over, true);
+	sem_post(&s->wake);
 }
 
 static void session_free(struct session *s)
@@ -124,7 +140,7 @@ static void session_free(struct session *s)
 	if (s->shared.halt_fd >= 0)
 		close(s->shared.halt_fd);
 	pthread_mutex_destroy(&s->shared.starting);
-	sem_destroy(&s->end);
+	sem_destroy(&s->wake);
 	free(s);
 }
 
@@ -153,7 +169,7 @@ static void take_one(struct session_server *server, struct session *s)
 	struct port_conn *conn = s->shared.dispatch.conn;
 	struct session **link = &server->sessions;
 
-	pthread_join(s->ender, NULL);
+	pthread_join(s->keeper, NULL);
 	while (*link != s)
 		link = &(*link)->next;
 	*link = s->next;
@@ -219,9 +235,10 @@ static struct session *session_new(struct session_server *server, struct port_co
 		return NULL;
 	s->server = server;
 	name_party(s, conn);
-	sem_init(&s->end, 0, 0);
+	sem_init(&s->wake, 0, 0);
 	pthread_mutex_init(&s->shared.starting, NULL);
 	atomic_init(&s->shared.spare_hands, SPARE_HANDS);
+	s->shared.keeper = &s->wake;
 	s->shared.dispatch.conn = conn;
 	s->shared.dispatch.reader = (struct reader){
 		.store = server->store,
@@ -232,7 +249,7 @@ static struct session *session_new(struct session_server *server, struct port_co
 	};
 	s->shared.halt_fd = eventfd(0, EFD_CLOEXEC);
 	if (!s->shared.dispatch.reader.handles || s->shared.halt_fd < 0 ||
-	    pthread_create(&s->ender, NULL, end, s)) {
+	    pthread_create(&s->keeper, NULL, keep, s)) {
 		handles_free(s->shared.dispatch.reader.handles);
 		session_free(s);
 		return NULL;
@@ -262,7 +279,7 @@ static void give_up(struct session *s)
 	s->given_up = true;
 	halt(s);
 	pthread_mutex_unlock(&s->shared.starting);
-	pthread_join(s->ender, NULL);
+	pthread_join(s->keeper, NULL);
 	session_free(s);
 }
 
