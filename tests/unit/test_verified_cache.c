@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 #include "read/checksum.h"
@@ -509,6 +510,56 @@ static void no_longer_served_is_forgotten(void **state)
 	served_put(v);
 }
 
+/* More units than are dropped in one step; the cache has other blocks, too. */
+static void many_blocks_are_forgotten(void **state)
+{
+	struct served *v = calloc(1, sizeof(*v));
+	struct block_replica *other = make(1000), *r[100];
+
+	(void)state;
+	assert_non_null(v);
+	atomic_init(&v->references, 1);
+	verified_cache_resize(cache, 1000 * UNIT);
+	add(other, 0, SIZE);
+	for (int64_t i = 0; i < 100; i++) {
+		r[i] = make_of(v, &dir_a, i, 1001, SIZE, true);
+		add(r[i], 0, SIZE);
+		assert_read(r[i], 0, SIZE);
+	}
+	verified_cache_forget_block(cache, "BP-1", 50);
+	atomic_store(&v->retired, true);
+	verified_cache_forget(cache, v);
+	for (int64_t i = 0; i < 100; i++) {
+		assert_missing(r[i], 0, UNIT);
+		replica_put(r[i]);
+	}
+	assert_read(other, 0, SIZE);
+	replica_put(other);
+	served_put(v);
+}
+
+static long page_faults(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_THREAD, &use);
+	return use.ru_minflt;
+}
+
+/* The table of buckets has 128 pages, and its reader faults once for each. */
+static void forgetting_visits_nothing_else(void **state)
+{
+	struct served *v = calloc(1, sizeof(*v));
+	long before;
+
+	(void)state;
+	assert_non_null(v);
+	before = page_faults();
+	verified_cache_forget(cache, v);
+	assert_in_range(page_faults() - before, 0, 16);
+	free(v);
+}
+
 static void none_is_no_error(void **state)
 {
 	struct block_replica *r = make(1);
@@ -553,6 +604,8 @@ int main(void)
 		TEST(huge_blocks_are_not_kept),
 		TEST(one_block_is_forgotten),
 		TEST(no_longer_served_is_forgotten),
+		TEST(many_blocks_are_forgotten),
+		TEST(forgetting_visits_nothing_else),
 		TEST(none_is_no_error),
 	};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Implements verified_cache.h: a hash table of blocks, each with its units. s3fifo.c says which
- * unit goes when room is needed. The other files of read/ call it.
+ * Implements verified_cache.h: a hash table of blocks, each with its units, and a list of the
+ * blocks of each snapshot of a datanode. s3fifo.c says which unit goes when room is needed. The
+ * other files of read/ call it.
  *
  * The lock is held to find, to link and to unlink units. The lock is not held while bytes are
  * copied, a replica is checked or memory is freed: a user of a unit holds a reference, and the
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "base/hash.h"
@@ -26,7 +28,7 @@
 #define BUCKET_BITS 16U
 #define INDEX_SHARE 16U /* the index of one block takes at most 1/INDEX_SHARE of the cache */
 #define ADD_UNITS 16U   /* most units that are added under one hold of the lock */
-#define DROP_UNITS 64U  /* most units that are dropped for one unit, or in one step of a resize */
+#define DROP_UNITS 64U  /* most units that are dropped for one unit, or in one step of many */
 
 /* New bytes go through a tenth of the cache, as in the paper of S3-FIFO. */
 #define SMALL_SHARE 10U
@@ -47,11 +49,19 @@ struct unit {
 	struct unit *next; /* in a list of units that are to be freed */
 };
 
+/* Has at least one block. There are no more snapshots than datanodes, and some retired ones. */
+struct snapshot {
+	LIST_ENTRY(snapshot) others;
+	const struct served *served;
+	LIST_HEAD(, cached_block) blocks;
+};
+
 struct cached_block {
 	struct cached_block *chain;
+	LIST_ENTRY(cached_block) others; /* of the snapshot */
+	struct snapshot *snapshot;
 	struct replica_key key; /* pool is the block's own copy */
 	uint64_t hash;
-	const struct served *served;
 	uint64_t inode; /* of the data file */
 	uint32_t generation;
 	uint64_t size;
@@ -63,6 +73,7 @@ struct cached_block {
 struct verified_cache {
 	pthread_mutex_t lock;
 	struct cached_block **bucket;
+	LIST_HEAD(, snapshot) snapshots;
 	uint64_t secret; /* so that no image can choose block ids that share a chain */
 	struct s3fifo queues;
 	struct frames *frames;
@@ -154,6 +165,47 @@ static struct cached_block *find_block(struct verified_cache *c, const struct bl
 	return b;
 }
 
+/* Returns NULL if no block of it is cached. */
+static struct snapshot *find_snapshot(struct verified_cache *c, const struct served *v)
+{
+	struct snapshot *s;
+
+	LIST_FOREACH(s, &c->snapshots, others)
+	{
+		if (s->served == v)
+			break;
+	}
+	return s;
+}
+
+/* False: out of memory. */
+static bool join_snapshot(struct verified_cache *c, struct cached_block *b, const struct served *v)
+{
+	struct snapshot *s = find_snapshot(c, v);
+
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return false;
+		s->served = v;
+		LIST_INSERT_HEAD(&c->snapshots, s, others);
+	}
+	b->snapshot = s;
+	LIST_INSERT_HEAD(&s->blocks, b, others);
+	return true;
+}
+
+static void leave_snapshot(struct cached_block *b)
+{
+	struct snapshot *s = b->snapshot;
+
+	LIST_REMOVE(b, others);
+	if (!LIST_EMPTY(&s->blocks))
+		return;
+	LIST_REMOVE(s, others);
+	free(s);
+}
+
 static size_t block_weight(const struct cached_block *b)
 {
 	return sizeof(*b) + b->num_units * sizeof(b->units[0]);
@@ -166,6 +218,7 @@ static void remove_block(struct verified_cache *c, struct cached_block *b)
 	while (*p != b)
 		p = &(*p)->chain;
 	*p = b->chain;
+	leave_snapshot(b);
 	c->used -= block_weight(b);
 	free((char *)b->key.pool);
 	free(b);
@@ -184,12 +237,12 @@ static struct cached_block *add_block(struct verified_cache *c, const struct blo
 		return NULL;
 	b->key = r->key;
 	b->key.pool = strdup(r->key.pool);
-	if (!b->key.pool) {
+	if (!b->key.pool || !join_snapshot(c, b, r->served)) {
+		free((char *)b->key.pool);
 		free(b);
 		return NULL;
 	}
 	b->hash = hash_of(c, r);
-	b->served = r->served;
 	b->inode = r->files.data.inode;
 	b->generation = r->files.data.generation;
 	b->size = size;
@@ -553,36 +606,40 @@ int verified_cache_read(struct verified_cache *c, const struct block_replica *r,
 
 /* ---- forgetting ---------------------------------------------------------------------- */
 
-static void drop_block(struct verified_cache *c, struct cached_block *b, struct unit **gone)
+/* Called under the lock. Drops at most `most` units of the block. Returns their number. */
+static unsigned drop_units(struct verified_cache *c, struct cached_block *b, unsigned most,
+			   struct unit **gone)
 {
-	unsigned left = b->count;
+	unsigned dropped = 0, count = b->count < most ? b->count : most;
 
-	for (uint64_t i = 0; left > 0; i++) {
+	for (uint64_t i = 0; dropped < count; i++) {
 		struct unit *u = b->units[i];
 
 		if (!u)
 			continue;
-		left--;
+		dropped++;
 		s3fifo_remove(&c->queues, &u->entry);
 		unlink_unit(c, u, gone);
 	}
+	return dropped;
 }
 
 void verified_cache_forget(struct verified_cache *c, const struct served *v)
 {
-	struct unit *gone = NULL;
+	struct snapshot *s = NULL;
 
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->lock);
-	for (unsigned i = 0; i < 1U << BUCKET_BITS; i++)
-		for (struct cached_block *b = c->bucket[i], *next; b; b = next) {
-			next = b->chain;
-			if (b->served == v)
-				drop_block(c, b, &gone);
-		}
-	pthread_mutex_unlock(&c->lock);
-	free_units(c, gone);
+	do { /* nothing is added to a retired snapshot, so this comes to an end */
+		unsigned left = DROP_UNITS;
+		struct unit *gone = NULL;
+
+		pthread_mutex_lock(&c->lock);
+		while (left > 0 && (s = find_snapshot(c, v)))
+			left -= drop_units(c, LIST_FIRST(&s->blocks), left, &gone);
+		pthread_mutex_unlock(&c->lock);
+		free_units(c, gone);
+	} while (s);
 }
 
 void verified_cache_forget_block(struct verified_cache *c, const char *pool, int64_t id)
@@ -595,7 +652,7 @@ void verified_cache_forget_block(struct verified_cache *c, const char *pool, int
 	for (struct cached_block *b = *bucket_of(c, id), *next; b; b = next) {
 		next = b->chain;
 		if (b->key.id == id && !strcmp(b->key.pool, pool))
-			drop_block(c, b, &gone);
+			drop_units(c, b, b->count, &gone);
 	}
 	pthread_mutex_unlock(&c->lock);
 	free_units(c, gone);
