@@ -749,6 +749,37 @@ static void test_connects_too_often(void **state)
 	assert_null(fake_read(ERROR_NODE));
 }
 
+/* The looks of one domain have a pace, which outlives its device; another domain has its own. */
+static void test_a_frontend_that_writes_its_state_without_end(void **state)
+{
+	struct world *w = *state;
+	unsigned before;
+
+	connect_one(w);
+	before = fake_reads();
+	for (unsigned i = 0; i < 1000; i++)
+		front_state(w, "4");
+	assert_in_range(fake_reads() - before, 0, 300 * 8);
+	attach_another(w);
+	assert_string_equal(fake_read(BACK "/8/3/state"), "2");
+	fake_remove(DEVICE);
+	pump(w);
+	attach("1");
+	pump(w);
+	before = fake_reads();
+	for (unsigned i = 0; i < 100; i++)
+		front_state(w, "3");
+	assert_int_equal(fake_reads(), before);
+	assert_state("2");
+	own_clock_advance(10);
+	eventually((pump(w), strcmp(fake_read(DEVICE "/state"), "4") == 0));
+	own_clock_advance(3600000);
+	run_a_while(w);
+	front_state(w, "4");
+	front_state(w, "5");
+	assert_state("6");
+}
+
 static void test_only_implied_nodes_are_asked_for(void **state)
 {
 	struct world *w = *state;
@@ -1591,6 +1622,7 @@ int main(void)
 		TEST(test_an_endless_value_is_cut_in_the_message),
 		TEST(test_refused_until_initialising),
 		TEST(test_connects_too_often),
+		TEST(test_a_frontend_that_writes_its_state_without_end),
 		TEST(test_only_implied_nodes_are_asked_for),
 		TEST(test_policy_nodes),
 		TEST(test_nothing_allowed_by_default),

@@ -32,6 +32,8 @@ unsigned fake_open_transactions(void);
 void fake_conflicts(unsigned n);
 /* How often the program under test wrote nodes of that name, for example "state". */
 unsigned fake_writes_of(const char *name);
+/* How many nodes the program under test has read since fake_reset(). */
+unsigned fake_reads(void);
 /* Called before each write that the program under test makes. */
 extern void (*fake_on_write)(const char *path, const char *value);
 

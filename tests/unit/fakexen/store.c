@@ -44,6 +44,7 @@ static unsigned num_domains;
 static int event_fd = -1;
 static bool absent, dead;
 static unsigned transactions, conflicts;
+static unsigned reads;
 static struct node written[MAX_EVENTS]; /* by the program: path, value */
 static unsigned num_written;
 
@@ -162,7 +163,7 @@ void fake_store_reset(void)
 	}
 	num_written = num_domains = 0;
 	absent = dead = false;
-	transactions = conflicts = 0;
+	transactions = conflicts = reads = 0;
 	fake_on_write = NULL;
 	if (event_fd >= 0)
 		close(event_fd);
@@ -228,6 +229,11 @@ unsigned fake_watches(void)
 	return num_watches;
 }
 
+unsigned fake_reads(void)
+{
+	return reads;
+}
+
 unsigned fake_open_transactions(void)
 {
 	return transactions;
@@ -282,6 +288,7 @@ void *xs_read(struct xs_handle *h, xs_transaction_t t, const char *path, unsigne
 	struct node *n = find(path);
 
 	(void)h, (void)t;
+	reads++;
 	if (!alive())
 		return NULL;
 	if (!n) {

@@ -37,6 +37,10 @@
  */
 static const struct pace_limit connects = {.burst = 60, .each_ms = 1000};
 
+/* A frontend can write its state as fast as xenstored answers, and each look reads several nodes on
+ * the control thread. So the looks that a domain causes have a pace. */
+static const struct pace_limit looks = {.burst = 300, .each_ms = 10};
+
 /* The nodes of one device at one moment. */
 struct view {
 	enum xenbus_state own, front;
@@ -244,7 +248,7 @@ static void connect_frontend(struct xen_device *d)
 		refuse(d, r, error);
 		return;
 	}
-	pace_use(&d->pace, &connects, clock_ms());
+	pace_use(&d->domain->connects, &connects, clock_ms());
 	clear_report(d);
 	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO, d->conn.name,
 		  "connected: %u queues of %u pages, %u pool pages, role %s", d->conn.num_queues,
@@ -303,7 +307,7 @@ static void in_connected(struct xen_device *d, const struct view *v)
 /* True if the frontend must wait before it may connect again. */
 static bool must_wait(struct xen_device *d)
 {
-	uint64_t ms = pace_wait(&d->pace, &connects, clock_ms());
+	uint64_t ms = pace_wait(&d->domain->connects, &connects, clock_ms());
 	char text[XEN_ERROR_SIZE];
 
 	if (!ms)
@@ -455,7 +459,7 @@ static void adopt_domain(struct xen_device *d)
 	domain_changed(d); /* remembers the vm node */
 	d->state = XenbusStateUnknown;
 	d->refused = false;
-	d->pace = (struct pace){0};
+	d->domain->connects = d->domain->looks = (struct pace){0};
 }
 
 /* True if the state machine is to run. Sets d->gone if the domain is gone. */
@@ -599,6 +603,27 @@ void xen_device_update(struct xen_device *d)
 	step(d, &v);
 }
 
+static void on_late(void *device)
+{
+	struct xen_device *d = device;
+
+	d->late = timer_free(d->late);
+	xen_device_front_changed(d);
+	xen_port_update(d->port);
+}
+
+void xen_device_front_changed(struct xen_device *d)
+{
+	uint64_t now = clock_ms(), ms = pace_wait(&d->domain->looks, &looks, now);
+
+	if (d->dirty || d->late)
+		return;
+	if (ms && timer_start(&d->late, d->port->event, ms, on_late, d) == 0)
+		return;
+	pace_use(&d->domain->looks, &looks, now);
+	d->dirty = true;
+}
+
 void xen_device_fail(struct xen_device *d, const char *reason)
 {
 	char text[XEN_ERROR_SIZE];
@@ -625,7 +650,8 @@ void xen_device_ended(struct xen_device *d)
 
 struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_t id)
 {
-	struct xen_device *d = calloc(1, sizeof(*d));
+	struct xen_domain *domain = xen_port_domain(port, domid);
+	struct xen_device *d = domain ? calloc(1, sizeof(*d)) : NULL;
 
 	if (!d || asprintf(&d->backend_path, "/local/domain/%u/backend/vread/%u/%u", port->domid,
 			   domid, id) < 0) {
@@ -634,6 +660,8 @@ struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_
 		return NULL;
 	}
 	d->port = port;
+	d->domain = domain;
+	d->domain->devices++;
 	d->domid = domid;
 	d->id = id;
 	snprintf(d->conn.name, sizeof(d->conn.name), "xen:%u/%u", domid, id);
@@ -645,6 +673,8 @@ void xen_device_free(struct xen_device *d)
 	unwatch(d);
 	xen_disconnect(d);
 	timer_free(d->retry);
+	timer_free(d->late);
+	d->domain->devices--;
 	free(d->backend_path);
 	free(d->frontend_path);
 	free(d->vm);

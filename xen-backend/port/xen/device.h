@@ -18,9 +18,18 @@
 #include "port/xen/map.h"
 #include "port/xen/xen.h"
 
+/* What a domain has used up with all its devices. Outlives them: a device can be made anew. */
+struct xen_domain {
+	struct xen_domain *next;
+	uint32_t domid;
+	unsigned devices;
+	struct pace connects, looks;
+};
+
 struct xen_device {
 	struct port_conn conn;
 	struct xen_port *port;
+	struct xen_domain *domain;
 	struct xen_device *next;
 	uint32_t domid, id;
 	char *backend_path, *frontend_path;
@@ -32,7 +41,7 @@ struct xen_device {
 	enum xenbus_state state; /* ours, as written last; Unknown before the first look */
 	bool refused;            /* closed for a fault of the frontend: wait for Initialising */
 	struct timer *retry;     /* running: a frontend is not yet answered, see device.c */
-	struct pace pace;        /* of connects */
+	struct timer *late;   /* running: the frontend's state is looked at when its time comes */
 	uint64_t num_delayed; /* times that the frontend had to wait, since it connects too often */
 	struct xen_limits limits; /* as offered last */
 	struct policy *policy;
@@ -54,15 +63,22 @@ struct xen_port {
 	sd_event_source *watch_io, *failed_io;
 	int failed_fd; /* eventfd: a worker has set the failure of a device */
 	struct xen_device *devices;
+	struct xen_domain *domains;
 	bool failed;  /* xenstored is gone */
 	bool closing; /* the backend ends: a closed device stays closed */
 };
+
+/* The domain, new if it is not known. NULL: out of memory. */
+struct xen_domain *xen_port_domain(struct xen_port *p, uint32_t domid);
 
 /* NULL: out of memory (logged). */
 struct xen_device *xen_device_new(struct xen_port *port, uint32_t domid, uint32_t id);
 void xen_device_free(struct xen_device *d);
 /* Reads the nodes of the device and acts on them. Sets d->gone if the device no longer exists. */
 void xen_device_update(struct xen_device *d);
+/* The frontend has written its state: marks the device, now or later if the domain does that too
+ * often. */
+void xen_device_front_changed(struct xen_device *d);
 /* Closes the device after a worker found a protocol violation. */
 void xen_device_fail(struct xen_device *d, const char *reason);
 /* Orderly end of the backend: a connected device goes to Closing, then Closed. */

@@ -48,11 +48,43 @@ static struct xen_device *find(struct xen_port *p, uint32_t domid, uint32_t id)
 	return NULL;
 }
 
+struct xen_domain *xen_port_domain(struct xen_port *p, uint32_t domid)
+{
+	struct xen_domain *d = p->domains;
+
+	while (d && d->domid != domid)
+		d = d->next;
+	if (d)
+		return d;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->domid = domid;
+	d->next = p->domains;
+	p->domains = d;
+	return d;
+}
+
+/* Forgets domains without devices: the domains that are gone, or all. */
+static void forget_domains(struct xen_port *p, bool all)
+{
+	for (struct xen_domain **link = &p->domains; *link;) {
+		struct xen_domain *d = *link;
+
+		if (d->devices || (!all && xs_is_domain_introduced(p->xs, d->domid))) {
+			link = &d->next;
+			continue;
+		}
+		*link = d->next;
+		free(d);
+	}
+}
+
 /*
- * Marks the device named by these two path components, if they can name one, and returns it. Adds a
- * device that is not known yet. NULL: no device.
+ * Returns the device named by these two path components, if they can name one. Adds a device that
+ * is not known yet. NULL: no device.
  */
-static struct xen_device *mark(struct xen_port *p, const char *domid_text, const char *id_text)
+static struct xen_device *named(struct xen_port *p, const char *domid_text, const char *id_text)
 {
 	uint32_t domid, id;
 	struct xen_device *d;
@@ -68,7 +100,16 @@ static struct xen_device *mark(struct xen_port *p, const char *domid_text, const
 		d->next = p->devices;
 		p->devices = d;
 	}
-	d->dirty = true;
+	return d;
+}
+
+/* Marks the device and returns it, as above. */
+static struct xen_device *mark(struct xen_port *p, const char *domid_text, const char *id_text)
+{
+	struct xen_device *d = named(p, domid_text, id_text);
+
+	if (d)
+		d->dirty = true;
 	return d;
 }
 
@@ -151,15 +192,17 @@ static void on_watch(struct xen_port *p, char *path, char *token)
 
 	if (strcmp(token, TOKEN_DOMAINS) == 0) {
 		scan(p); /* empty directories may now belong to a gone domain */
+		forget_domains(p, false);
 	} else if (strcmp(token, TOKEN_BACKEND) == 0) {
 		if (strncmp(path, base, (size_t)length) == 0)
 			on_backend(p, path + length);
 	} else if (strncmp(token, "front/", 6) == 0) {
 		char *save, *domid = strtok_r(token + 6, "/", &save);
 		char *id = strtok_r(NULL, "/", &save);
+		struct xen_device *d = domid && id ? named(p, domid, id) : NULL;
 
-		if (domid && id)
-			mark(p, domid, id);
+		if (d)
+			xen_device_front_changed(d);
 	}
 }
 
@@ -293,6 +336,7 @@ void xen_port_free(struct xen_port *p)
 		p->devices = d->next;
 		xen_device_free(d);
 	}
+	forget_domains(p, true);
 	sd_event_source_disable_unref(p->watch_io);
 	sd_event_source_disable_unref(p->failed_io);
 	if (p->failed_fd >= 0)
