@@ -2,12 +2,18 @@
 """The mode in which vreadd reads images, as xl-vread status shows it: chosen by the owner's disk in
 xenstore or by the configuration, with warnings for combinations that cannot work."""
 
+import contextlib
+import json
+import os
+import subprocess
 from types import SimpleNamespace
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.daemon import Daemon, Image
 from tests.support.owner import Owner, needs_root
+from tests.support.volumes import MIB, make_ext, partitioned
 
 DISK = "/local/domain/0/backend/qdisk/7/51712"
 
@@ -30,6 +36,10 @@ def start(tmp_path, xenstored):
     yield run
     for daemon in daemons:
         assert daemon.stop() == 0, daemon.log()
+
+
+def run(*words):
+    return subprocess.check_output([str(word) for word in words], text=True).strip()
 
 
 def attach(xenstored, image, mode="w", **nodes):
@@ -121,3 +131,66 @@ def test_mounted_here_too(start, xenstored, tmp_path, xl_vread):
         text = xl_vread("status", "--socket", daemon.control).stdout.decode()
         assert "WARNING: mounted in this domain too" in text
         assert daemon.stop() == 0
+
+
+@pytest.fixture
+def clocked(tmp_path):
+    """clocked(image): a vreadd without Xen whose looks the test asks for."""
+    with contextlib.ExitStack() as running:
+
+        def run(image):
+            daemon = Daemon(tmp_path, image, clock=Clock(tmp_path / "clock"))
+            running.callback(lambda: daemon.killed or daemon.stop())
+            return daemon
+
+        yield run
+
+
+@needs_root
+def test_mounted_on_a_host_without_xen(clocked, tmp_path, xl_vread):
+    """It is noticed when it is mounted, and when it is mounted no more."""
+    owner = Owner(tmp_path)
+    daemon = clocked(SimpleNamespace(path=owner.path, data_dirs=["/data"]))
+    assert "warning" not in shown(daemon)
+    with owner:
+        daemon.look()
+        expected = f"mounted on this host, at {owner.root}: if a guest has it, too, unmount it, "
+        assert shown(daemon)["warning"].startswith(expected)
+        options = ["--config", daemon.config, "--socket", daemon.control]
+        done = xl_vread("doctor", "--json", *options)
+        found = [f["found"] for f in json.loads(done.stdout)["findings"]]
+        assert any(f"mounted on this host, at {owner.root}" in text for text in found)
+    daemon.look()
+    assert "warning" not in shown(daemon)
+
+
+def has_device_mapper():
+    return subprocess.run(["dmsetup", "version"], capture_output=True).returncode == 0
+
+
+@needs_root
+@pytest.mark.parametrize("way", ["partition", "logical volume"])
+def test_a_part_of_it_is_mounted(clocked, tmp_path, way):
+    """A partition by a loop device, or a volume that the device mapper makes of it."""
+    if way == "logical volume" and not has_device_mapper():
+        pytest.skip("this kernel has no device mapper")
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    volume = make_ext(tmp_path / "part.ext4")
+    disk = partitioned(tmp_path / "disk.img", "gpt", volume)
+    daemon = clocked(SimpleNamespace(path=disk, data_dirs=["/data"]))
+    with contextlib.ExitStack() as undo:
+        source = run("losetup", "--find", "--show", f"--offset={MIB}", disk)
+        undo.callback(run, "losetup", "--detach", source)
+        if way == "logical volume":
+            name = f"vread-test-{os.getpid()}"
+            sectors = volume.stat().st_size // 512
+            run("dmsetup", "create", name, "--table", f"0 {sectors} linear {source} 0")
+            undo.callback(run, "dmsetup", "remove", "--retry", name)
+            source = f"/dev/mapper/{name}"
+        run("mount", source, folder)
+        undo.callback(run, "umount", folder)
+        daemon.look()
+        assert f"mounted on this host, at {folder}" in shown(daemon)["warning"]
+    daemon.look()
+    assert "warning" not in shown(daemon)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "datanode/owners.h"
 #include "datanode/registry.h"
+#include "disk/backing.h"
 #include "read/store.h"
 #include "port/xen/disks.h"
 #include "port/xen/provisioned.h"
@@ -106,6 +107,23 @@ static void force(struct image_usage *u, enum source_mode mode)
 	u->mode = mode;
 }
 
+/* Without xenstore nobody tells who writes an image. But this host must not write it beside a guest. */
+static void host_usage(const char *path, struct image_usage *u)
+{
+	struct backing image;
+	char where[200];
+	int r = backing_of_path(path, OPENER_OURS, &image);
+
+	if (r < 0)
+		return;
+	*u = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
+	if (r > 0 && backing_mounted(&image, where, sizeof(where)))
+		snprintf(u->warning, sizeof(u->warning),
+			 "mounted on this host, at %s: if a guest has it, too, unmount it, or its "
+			 "file system will be destroyed",
+			 where);
+}
+
 static void usage_of(void *ctx, const char *datanode, const char *path, struct image_usage *usage)
 {
 	struct datanodes *d = ctx;
@@ -114,7 +132,7 @@ static void usage_of(void *ctx, const char *datanode, const char *path, struct i
 	if (d->disks)
 		xen_disks_usage(d->disks, path, usage);
 	else
-		*usage = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
+		host_usage(path, usage);
 	if (mode != SOURCE_AUTO)
 		force(usage, mode);
 }

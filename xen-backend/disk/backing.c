@@ -5,6 +5,7 @@
  */
 #include "disk/backing.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 /* Reads the first line of a sysfs attribute of device, without the newline. */
 static bool attribute(dev_t device, const char *name, char *ret, size_t size)
 {
-	char path[128];
+	char path[400];
 	FILE *f;
 	bool found;
 
@@ -125,15 +126,47 @@ static dev_t disk_of(dev_t device)
 	return device;
 }
 
-static bool is_on(dev_t device, const struct backing *b)
+static bool is(dev_t device, const struct backing *b)
 {
 	struct backing found;
 
 	return backing_of_device(device, OPENER_OTHERS, &found) > 0 && backing_same(&found, b);
 }
 
-/* Tells whether a line of mountinfo, such as "36 35 254:1 / /mnt rw ...", mounts b or a partition
- * of b. */
+static bool is_over(dev_t device, const struct backing *b, unsigned depth);
+
+/* True if one of the devices that a logical volume, a RAID or the like is made of is on b. */
+static bool is_made_of(dev_t device, const struct backing *b, unsigned depth)
+{
+	char path[64];
+	struct dirent *e;
+	bool found = false;
+	DIR *slaves;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/slaves", major(device), minor(device));
+	slaves = opendir(path);
+	while (slaves && !found && (e = readdir(slaves))) {
+		char name[300], text[32];
+		dev_t slave;
+
+		snprintf(name, sizeof(name), "slaves/%s/dev", e->d_name);
+		found = e->d_name[0] != '.' && attribute(device, name, text, sizeof(text)) &&
+			parse_device(text, &slave) && is_over(slave, b, depth + 1);
+	}
+	if (slaves)
+		closedir(slaves);
+	return found;
+}
+
+/* True if the device is b, a partition of b, or a volume over one of them. */
+static bool is_over(dev_t device, const struct backing *b, unsigned depth)
+{
+	return is(device, b) || is(disk_of(device), b) ||
+	       (depth < MAX_DEPTH && is_made_of(device, b, depth));
+}
+
+/* Tells whether a line of mountinfo, such as "36 35 254:1 / /mnt rw ...", mounts a file system over
+ * b. */
 static bool is_mount_of(const char *line, const struct backing *b, char *ret_where, size_t size)
 {
 	char device[32], where[PATH_MAX];
@@ -142,7 +175,7 @@ static bool is_mount_of(const char *line, const struct backing *b, char *ret_whe
 	if (sscanf(line, "%*s %*s %31s %*s %4095s", device, where) != 2 ||
 	    !parse_device(device, &number) || major(number) == 0)
 		return false;
-	if (!is_on(number, b) && !is_on(disk_of(number), b))
+	if (!is_over(number, b, 0))
 		return false;
 	snprintf(ret_where, size, "%s", where);
 	return true;

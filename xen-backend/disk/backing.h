@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * backing.h - finds the storage behind a path or a block device of this host: the file behind a
- * loop device, the disk of a partition.  port/xen/disks.c calls it to tell whether two names are
- * one disk, and whether a disk is mounted in this domain.
+ * loop device, the disk of a partition, the disks of a logical volume.  port/xen/disks.c calls it
+ * to tell whether two names are one disk, and control/datanodes.c, too, whether a disk is mounted
+ * here.
  *
  * sysfs describes loop devices and partitions, /proc/self/mountinfo the mounts.
  */
@@ -31,8 +32,8 @@ int backing_of_path(const char *path, enum opener_whose whose, struct backing *r
 int backing_of_device(dev_t device, enum opener_whose whose, struct backing *ret);
 bool backing_same(const struct backing *a, const struct backing *b);
 
-/* Tells where a file system on disk b, or on a partition of b, is mounted in the mount namespace of
- * this process.  Returns false if nowhere. */
+/* Tells where a file system on disk b, on a partition of b or on a volume over b is mounted in the
+ * mount namespace of this process.  Returns false if nowhere. */
 bool backing_mounted(const struct backing *b, char *ret_where, size_t size);
 
 #endif
