@@ -95,19 +95,30 @@ static enum source_mode configured_mode(struct datanodes *d, const char *datanod
 	return mode;
 }
 
-/* Applies the operator's image-mode.  Adds a warning if the mode is known to be wrong. */
+/*
+ * Applies the operator's image-mode.  O_DIRECT is right for every writer: the kernel first writes
+ * back what is dirty in its page cache.  Reads through the page cache may be stale if the writes go
+ * past it, so image-mode is not followed there.
+ */
 static void force(struct image_usage *u, enum source_mode mode)
 {
-	if (mode == SOURCE_BUFFERED && u->mode == SOURCE_DIRECT)
+	if (mode == SOURCE_BUFFERED && u->mode == SOURCE_DIRECT) {
 		snprintf(u->warning, sizeof(u->warning),
-			 "image-mode = buffered, but the image is %s: these writes bypass the page "
-			 "cache, so reads will be stale; remove image-mode",
+			 "image-mode = buffered is not followed, because the image is %s: these "
+			 "writes may bypass the page cache, and reads would be stale; remove "
+			 "image-mode",
 			 u->because);
+		return;
+	}
 	snprintf(u->because, sizeof(u->because), "set by image-mode");
 	u->mode = mode;
 }
 
-/* Without xenstore nobody tells who writes an image. But this host must not write it beside a guest. */
+/*
+ * Without xenstore nobody tells who writes an image, and how.  The kernel drops the cached pages of
+ * a file that a direct write replaced, but not those of a block device if the write is
+ * asynchronous, as a QEMU's with cache=none are.  This host must not write an image beside a guest.
+ */
 static void host_usage(const char *path, struct image_usage *u)
 {
 	struct backing image;
@@ -117,6 +128,10 @@ static void host_usage(const char *path, struct image_usage *u)
 	if (r < 0)
 		return;
 	*u = (struct image_usage){.mode = SOURCE_AUTO, .owner = IMAGE_NO_OWNER};
+	if (r > 0 && (image.block_device || image.loop)) {
+		u->mode = SOURCE_DIRECT;
+		snprintf(u->because, sizeof(u->because), "a block device");
+	}
 	if (r > 0 && backing_mounted(&image, where, sizeof(where)))
 		snprintf(u->warning, sizeof(u->warning),
 			 "mounted on this host, at %s: if a guest has it, too, unmount it, or its "
