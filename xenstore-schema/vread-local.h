@@ -21,6 +21,9 @@
  *
  * The memfds are sealed against resizing.  The pool is filled with zeros.
  *
+ * A frontend reads its welcome at once.  While several welcomes of one user are unread, the backend
+ * does not answer further hellos of that user.
+ *
  * From then on sections 3 and 4 of vreadif.h and its operations hold, but without grants and
  * without a pool directory.  Nothing more is sent on the socket.  The connection ends when either
  * side closes its socket.  When the backend ends, it does not clear the alive byte, so a frontend
@@ -59,11 +62,12 @@ struct vread_local_welcome {
  * After a status that is not 0 the backend closes the connection:
  *
  *   EINVAL      malformed hello; do not repeat it
- *   ENOMEM      the backend is out of memory or file descriptors, or has as many connections as it
- *               allows, or this user has connected too often of late; retry later
- *   ENOSPC      fewer than pool_pages are free, or pool_pages is more than one connection may have;
- *               ask for less.  VREAD_SMALL_SHARE_PAGES find room longest: the backend keeps room
- *               for VREAD_SMALL_SHARES connections with so many
+ *   ENOMEM      the backend is out of memory or file descriptors, or this user has as many
+ *               connections as it may have, has connected or broken the protocol too often of late,
+ *               or has programs that do not read their welcomes; retry later
+ *   ENOSPC      fewer than pool_pages are free for this user, or pool_pages is more than one
+ *               connection may have; ask for less.  VREAD_SMALL_SHARE_PAGES find room longest: the
+ *               backend keeps room for VREAD_SMALL_SHARES connections with so many
  *   EPROTO      the backend does not have this version
  */
 

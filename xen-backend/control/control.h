@@ -30,11 +30,12 @@
  *   ports            object: for each port (local, xen, kvm) an object with
  *                    "state": "off" | "on" | "unavailable", and the port's own
  *                    members (socket, connections, refused, too_often, which
- *                    are those refused because a user connects too often,
- *                    last_error ...)
+ *                    are those refused because a user connects or breaks the
+ *                    protocol too often, unread, which are the answers that no
+ *                    program has taken, last_error ...)
  *   devices          array, one object for each frontend:
  *     port             "xen" | "kvm" | "local"
- *     name             "xen:7/0", "kvm:guest1", "local:12"
+ *     name             "xen:7/0", "kvm:guest1", "local:1000/12"
  *     state            "Initialising" | "InitWait" | "Initialised" |
  *                      "Connected" | "Closing" | "Closed"
  *     role             "client" | "datanode"; null unless connected

@@ -66,7 +66,7 @@ struct port_conn_ops {
 
 struct port_conn {
 	const struct port_conn_ops *ops;
-	char name[80]; /* "xen:7/0", "kvm:guest1", "local:12"; for logs and status */
+	char name[80]; /* "xen:7/0", "kvm:guest1", "local:1000/12"; for logs and status */
 	const struct policy *policy;
 	/*
 	 * False: PUBLISH and KEYS get EACCES, whatever the policy says. A port may change it during

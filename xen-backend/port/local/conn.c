@@ -5,12 +5,24 @@
  *
  * A frontend has a few seconds for its hello and gets one answer. From then on its socket is only a
  * sign of life: data on the socket, or its end, ends the connection.
+ *
+ * The kernel counts descriptors that nobody has taken from a socket against the user of vreadd, also
+ * after vreadd has closed its end. So a user may leave only a few answers unread: later hellos of
+ * that user wait in their sockets. An answer is unread until SIOCOUTQ is 0: the frontend has taken
+ * it, or has closed its last descriptor of the socket. The kernel reports each message that leaves
+ * the socket by an edge of EPOLLOUT.
+ *
+ *   hello ---> queued, while earlier answers are unread
+ *        `---> session, answer unread ---> session ---> over: session ends ---> freed
+ *                                  `-----> over, answer unread: the socket is kept -'
  */
 #include "port/local/conn.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -72,9 +84,38 @@ const struct port_conn_ops local_conn_ops = {
 	.ended = ended,
 };
 
+/* ---- places ------------------------------------------------------------------------ */
+
+static bool take(struct local_conn *c, enum local_place kind, uint64_t n)
+{
+	if (!local_users_take(&c->port->users, c->user, kind, n))
+		return false;
+	c->held[kind] += n;
+	return true;
+}
+
+static void give_back(struct local_conn *c, enum local_place kind)
+{
+	local_users_give_back(&c->port->users, c->user, kind, c->held[kind]);
+	c->held[kind] = 0;
+}
+
+/* Lets hellos that wait be read, the oldest first. */
+static void resume(struct local_port *port)
+{
+	for (struct local_conn *c = port->conns; c; c = c->next) {
+		if (!c->queued || !take(c, LOCAL_ANSWERS, 1))
+			continue;
+		c->queued = false;
+		sd_event_source_set_enabled(c->io, SD_EVENT_ON);
+	}
+}
+
 /* ---- hello and welcome --------------------------------------------------------- */
 
-static int send_welcome(struct local_conn *c, const struct vread_local_hello *hello, int status)
+/* share NULL: no descriptors. */
+static int send_welcome(int fd, const struct vread_local_hello *hello, int status,
+			const struct share *share)
 {
 	struct vread_local_welcome welcome = {
 		.magic = VREAD_LOCAL_MAGIC,
@@ -91,9 +132,9 @@ static int send_welcome(struct local_conn *c, const struct vread_local_hello *he
 	} control = {0};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
 
-	if (status == 0) {
+	if (share) {
 		int fds[SHARE_MAX_FDS];
-		size_t bytes = share_fds(&c->share, fds) * sizeof(int);
+		size_t bytes = share_fds(share, fds) * sizeof(int);
 		struct cmsghdr *cmsg = &control.header;
 
 		message.msg_control = &control;
@@ -103,34 +144,67 @@ static int send_welcome(struct local_conn *c, const struct vread_local_hello *he
 		cmsg->cmsg_len = CMSG_LEN(bytes);
 		memcpy(CMSG_DATA(cmsg), fds, bytes);
 	}
-	return sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* Tells the frontend, the log and the status that the frontend is refused. */
+static void refuse(struct local_conn *c, const struct vread_local_hello *hello, int status,
+		   const char *reason)
+{
+	struct local_port *port = c->port;
+
+	port->num_refused++;
+	snprintf(port->last_error, sizeof(port->last_error), "%s: refused: %s (%s)", c->conn.name,
+		 reason, strerror(-status));
+	log_device(LOG_LEVEL_WARN, c->conn.name, "refused: %s (%s), pid %d", reason,
+		   strerror(-status), (int)c->pid);
+	send_welcome(c->fd, hello, status, NULL);
+}
+
+/*
+ * Refuses a frontend whose hello was not read. An unread hello would make the kernel report
+ * ECONNRESET to the frontend in place of the answer.
+ */
+static void refuse_unheard(struct local_conn *c, const char *reason)
+{
+	char hello[sizeof(struct vread_local_hello)];
+
+	recv(c->fd, hello, sizeof(hello), MSG_DONTWAIT);
+	refuse(c, &(struct vread_local_hello){0}, -ENOMEM, reason);
+}
+
+static int take_pages(struct local_conn *c, const struct vread_local_hello *hello,
+		      const char **ret_reason)
+{
+	const uint32_t pages = share_pages(hello);
+
+	*ret_reason = "this user has as many pages as max-total-pool-pages allows";
+	if (!take(c, LOCAL_PAGES, pages))
+		return -ENOSPC;
+	*ret_reason = "this user may take pages for small pools only (max-total-pool-pages)";
+	if (share_is_small(hello) || take(c, LOCAL_LARGE_PAGES, pages))
+		return 0;
+	give_back(c, LOCAL_PAGES);
+	return -ENOSPC;
 }
 
 static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 		 const char **ret_reason)
 {
-	struct local_port *port = c->port;
 	int r;
 
-	if (port->num_connected >= port->settings.max_connections) {
-		*ret_reason = "max-connections is reached";
+	if (!take(c, LOCAL_CONNECTIONS, 1)) {
+		*ret_reason = "this user has as many connections as max-connections allows";
 		return -ENOMEM;
 	}
-	if (!share_has_room(&port->use, port->settings.max_total_pool_pages, hello)) {
-		*ret_reason = share_is_small(hello)
-				      ? "max-total-pool-pages is reached"
-				      : "max-total-pool-pages has room for small pools only";
-		return -ENOSPC;
-	}
+	r = take_pages(c, hello, ret_reason);
+	if (r)
+		return r;
 	r = share_create(&c->share, hello);
 	if (r) {
 		*ret_reason = "cannot create the shared memory";
 		return -ENOMEM;
 	}
-	c->use.pages = share_pages(hello);
-	c->use.large_pages = share_is_small(hello) ? 0 : c->use.pages;
-	port->use.pages += c->use.pages;
-	port->use.large_pages += c->use.large_pages;
 	c->conn.pool = c->share.pool;
 	c->conn.pool_pages = hello->pool_pages;
 	c->conn.num_queues = hello->num_queues;
@@ -145,10 +219,12 @@ static int admit(struct local_conn *c, const struct vread_local_hello *hello,
 
 static int check_pace(struct local_conn *c, const char **ret_reason)
 {
-	if (local_users_connect(&c->port->users, c->uid, clock_ms()))
+	const char *wait = local_user_connect(c->user, clock_ms());
+
+	if (!wait)
 		return 0;
 	c->port->num_too_often++;
-	*ret_reason = "this user connects too often";
+	*ret_reason = wait;
 	return -ENOMEM;
 }
 
@@ -162,9 +238,24 @@ static int begin_session(struct local_conn *c, const char **ret_reason)
 		*ret_reason = "cannot start a session";
 		return -err;
 	}
-	port->num_waiting--;
-	port->num_connected++;
+	give_back(c, LOCAL_HELLOS);
 	c->deadline = timer_free(c->deadline);
+	return 0;
+}
+
+/* Hands the descriptors over. From then on the socket tells when they were taken. */
+static int welcome_frontend(struct local_conn *c, const struct vread_local_hello *hello,
+			    const char **ret_reason)
+{
+	int r = send_welcome(c->fd, hello, 0, &c->share);
+
+	if (!r)
+		r = sd_event_source_set_io_events(c->io, EPOLLIN | EPOLLOUT | EPOLLET);
+	if (r < 0) {
+		*ret_reason = strerror(-r);
+		return -ENOMEM;
+	}
+	share_close_memory_fds(&c->share);
 	return 0;
 }
 
@@ -182,39 +273,79 @@ static bool take_hello(struct local_conn *c, const void *message, size_t length)
 		status = admit(c, &hello, &reason);
 	if (!status)
 		status = begin_session(c, &reason);
-	if (status) {
-		c->port->num_refused++;
-		snprintf(c->port->last_error, sizeof(c->port->last_error), "%s: refused: %s (%s)",
-			 c->conn.name, reason, strerror(-status));
-		log_source(LOG_LEVEL_WARN, "local", "%s (pid %d, uid %u): refused: %s (%s)",
-			   c->conn.name, (int)c->pid, (unsigned)c->uid, reason, strerror(-status));
-		send_welcome(c, &hello, status);
-		return false;
-	}
-	log_source(LOG_LEVEL_INFO, "local",
-		   "%s (pid %d, uid %u): connected: %u queues, %u pool pages", c->conn.name,
-		   (int)c->pid, (unsigned)c->uid, hello.num_queues, hello.pool_pages);
-	if (send_welcome(c, &hello, 0))
-		return false;
-	share_close_memory_fds(&c->share);
-	return true;
+	if (!status)
+		status = welcome_frontend(c, &hello, &reason);
+	if (!status)
+		log_device(LOG_LEVEL_DEBUG, c->conn.name, "pid %d: %u queues, %u pool pages",
+			   (int)c->pid, hello.num_queues, hello.pool_pages);
+	else
+		refuse(c, &hello, status, reason);
+	return !status;
 }
 
 /* ---- events ------------------------------------------------------------------------ */
 
-static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+/*
+ * True if the frontend has taken the answer. A byte of the last message may still be counted while
+ * the kernel reports the edge.
+ */
+static bool answer_was_read(const struct local_conn *c)
+{
+	int bytes = 0;
+
+	return ioctl(c->fd, SIOCOUTQ, &bytes) == 0 &&
+	       (size_t)bytes < sizeof(struct vread_local_welcome);
+}
+
+/* Closes the socket and frees c, as far as nothing more is to come. */
+static void tidy(struct local_conn *c)
+{
+	if (c->fd >= 0 && !c->held[LOCAL_ANSWERS]) {
+		c->io = sd_event_source_disable_unref(c->io);
+		close(c->fd);
+		c->fd = -1;
+	}
+	if (c->fd < 0 && !c->session)
+		local_conn_free(c);
+}
+
+static void look_at_answer(struct local_conn *c)
+{
+	if (!c->held[LOCAL_ANSWERS] || !answer_was_read(c))
+		return;
+	if (!c->over)
+		sd_event_source_set_io_events(c->io, EPOLLIN);
+	give_back(c, LOCAL_ANSWERS);
+	resume(c->port);
+}
+
+static int on_socket(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct local_conn *c = userdata;
 	char message[sizeof(struct vread_local_hello) + 1];
-	ssize_t n = recv(fd, message, sizeof(message), MSG_DONTWAIT);
+	bool connected = c->session;
+	ssize_t n;
 
-	(void)source, (void)events;
+	(void)events;
+	if (connected || c->over)
+		look_at_answer(c);
+	if (c->over) {
+		tidy(c);
+		return 0;
+	}
+	if (!connected && !c->held[LOCAL_ANSWERS] && !take(c, LOCAL_ANSWERS, 1)) {
+		c->queued = true;
+		return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	}
+	n = recv(fd, message, sizeof(message), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n > 0 && !c->session && take_hello(c, message, (size_t)n))
+	if (n > 0 && !connected && take_hello(c, message, (size_t)n))
 		return 0;
-	if (n > 0 && c->session)
+	if (n > 0 && connected) {
+		local_user_violated(c->user, clock_ms());
 		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: data after HELLO");
+	}
 	local_conn_end(c);
 	return 0;
 }
@@ -223,28 +354,43 @@ static void on_deadline(void *conn)
 {
 	struct local_conn *c = conn;
 
-	log_source(LOG_LEVEL_WARN, "local", "%s (pid %d): closed: no HELLO within %d s",
-		   c->conn.name, (int)c->pid, HELLO_SECONDS);
-	c->port->num_refused++;
+	if (c->queued) {
+		refuse_unheard(c, "programs of this user do not read their answers");
+	} else {
+		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: no HELLO within %d s, pid %d",
+			   HELLO_SECONDS, (int)c->pid);
+		c->port->num_refused++;
+	}
 	local_conn_end(c);
 }
 
 static int watch_socket(struct local_conn *c)
 {
 	sd_event *event = c->port->event;
-	int r = sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_readable, c);
+	int r = sd_event_add_io(event, &c->io, c->fd, EPOLLIN, on_socket, c);
 
 	if (r < 0)
 		return r;
 	return timer_start(&c->deadline, event, 1000ULL * HELLO_SECONDS, on_deadline, c);
 }
 
+/* ---- beginning and end ------------------------------------------------------------- */
+
 void local_conn_set_rights(struct local_conn *c)
 {
 	char uid[16];
-	size_t length = (size_t)snprintf(uid, sizeof(uid), "%u", (unsigned)c->uid);
+	size_t length = (size_t)snprintf(uid, sizeof(uid), "%u", (unsigned)c->user->uid);
 
 	atomic_store(&c->conn.may_publish, words_have(c->port->settings.publish_uids, uid, length));
+}
+
+static void append(struct local_port *port, struct local_conn *c)
+{
+	struct local_conn **link = &port->conns;
+
+	while (*link)
+		link = &(*link)->next;
+	*link = c;
 }
 
 void local_conn_start(struct local_port *port, int fd)
@@ -253,46 +399,48 @@ void local_conn_start(struct local_port *port, int fd)
 	struct ucred peer = {.uid = (uid_t)-1};
 	socklen_t length = sizeof(peer);
 
-	if (!c) {
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	if (c)
+		c->user = local_users_find(&port->users, peer.uid);
+	if (!c || !c->user) {
+		free(c);
 		close(fd);
 		return;
 	}
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
 	c->port = port;
 	c->fd = fd;
 	c->pid = peer.pid;
-	c->uid = peer.uid;
 	c->conn.user = peer.uid + 1;
 	c->share.pool_fd = c->share.rings_fd = -1;
 	c->conn.ops = &local_conn_ops;
 	c->conn.policy = port->settings.policy;
 	local_conn_set_rights(c);
-	snprintf(c->conn.name, sizeof(c->conn.name), "local:%llu",
+	snprintf(c->conn.name, sizeof(c->conn.name), "local:%u/%llu", (unsigned)peer.uid,
 		 (unsigned long long)++port->num_accepted);
-	c->next = port->conns;
-	port->conns = c;
-	port->num_waiting++;
-	if (watch_socket(c) < 0) {
+	append(port, c);
+	if (!take(c, LOCAL_HELLOS, 1)) {
+		refuse_unheard(c, "too many connections of this user wait for an answer");
+		local_conn_end(c);
+	} else if (watch_socket(c) < 0) {
 		log_device(LOG_LEVEL_ERROR, c->conn.name, "out of memory");
 		local_conn_end(c);
 	}
 }
 
-static void forget(struct local_conn *c)
+void local_conn_free(struct local_conn *c)
 {
 	struct local_conn **link = &c->port->conns;
 
 	while (*link != c)
 		link = &(*link)->next;
 	*link = c->next;
-}
-
-static void local_conn_free(struct local_conn *c)
-{
-	forget(c);
+	sd_event_source_disable_unref(c->io);
+	if (c->fd >= 0)
+		close(c->fd);
 	share_destroy(&c->share);
-	c->port->use.pages -= c->use.pages;
-	c->port->use.large_pages -= c->use.large_pages;
+	for (unsigned kind = 0; kind < LOCAL_PLACES; kind++)
+		give_back(c, kind);
+	resume(c->port);
 	free(c);
 }
 
@@ -300,26 +448,29 @@ static void ended(struct port_conn *conn)
 {
 	struct local_conn *c = conn_of(conn);
 
-	c->port->num_connected--;
-	log_device(LOG_LEVEL_INFO, c->conn.name, "disconnected, %u pages freed", c->use.pages);
-	local_conn_free(c);
+	log_device(LOG_LEVEL_DEBUG, c->conn.name, "disconnected, %u pages freed",
+		   (unsigned)c->held[LOCAL_PAGES]);
+	c->session = NULL;
+	share_destroy(&c->share);
+	give_back(c, LOCAL_PAGES);
+	give_back(c, LOCAL_LARGE_PAGES);
+	tidy(c);
 }
 
 void local_conn_end(struct local_conn *c)
 {
-	struct local_port *port = c->port;
-
-	if (c->ending)
+	if (c->over)
 		return;
-	c->io = sd_event_source_disable_unref(c->io);
+	c->over = true;
 	c->deadline = timer_free(c->deadline);
-	close(c->fd);
-	c->fd = -1;
-	if (c->session) {
-		c->ending = true;
-		port->events.disconnect(port->events.ctx, c->session);
-	} else {
-		port->num_waiting--;
-		local_conn_free(c);
+	if (!c->session)
+		give_back(c, LOCAL_ANSWERS); /* it has no descriptors */
+	if (c->held[LOCAL_ANSWERS]) {
+		shutdown(c->fd, SHUT_RDWR);
+		sd_event_source_set_io_events(c->io, EPOLLOUT | EPOLLET);
+		look_at_answer(c);
 	}
+	if (c->session)
+		c->port->events.disconnect(c->port->events.ctx, c->session);
+	tidy(c);
 }

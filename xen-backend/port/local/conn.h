@@ -17,15 +17,16 @@ struct local_conn {
 	struct port_conn conn;
 	struct local_port *port;
 	struct local_conn *next;
-	int fd; /* -1: closed, because the connection is ending */
+	int fd; /* -1: closed, because the connection is over and its answer was read */
 	sd_event_source *io;
-	struct timer *deadline;
+	struct timer *deadline; /* of the hello */
 	pid_t pid;
-	uid_t uid;
-	struct share_use use; /* counted in port->use; 0 before the hello */
+	struct local_user *user;
+	uint64_t held[LOCAL_PLACES]; /* what the user holds for this connection */
 	struct share share;
-	void *session; /* NULL before the hello */
-	bool ending;   /* the session ends; then the connection is freed */
+	void *session; /* NULL before the hello, and when the session has ended */
+	bool queued;   /* its hello waits until earlier answers have been read */
+	bool over;     /* it is freed when its session has ended and its answer was read */
 	_Atomic(const char *) failure;
 };
 
@@ -37,11 +38,8 @@ struct local_port {
 	sd_event_source *io, *failed_io;
 	int failed_fd; /* eventfd: a worker has set the failure of a connection */
 	struct port_events events;
-	struct local_conn *conns;
-	unsigned num_waiting;   /* connections without a hello yet */
-	unsigned num_connected; /* connections with a session */
-	struct share_use use;
-	uint64_t num_accepted; /* the number in the newest connection's name */
+	struct local_conn *conns; /* the oldest first */
+	uint64_t num_accepted;    /* the number in the newest connection's name */
 	struct local_users users;
 	uint64_t num_refused, num_failed;
 	uint64_t num_too_often; /* among num_refused: a user connected too often */
@@ -51,10 +49,12 @@ struct local_port {
 /* Starts a connection. Takes over fd, an accepted socket. */
 void local_conn_start(struct local_port *port, int fd);
 /*
- * Ends the connection. Frees c at once if it has no session, else when the session has ended. Until
- * then its memory is in use and counts for the limits of the port.
+ * Ends the connection, and frees c when its session has ended and the frontend has read its answer,
+ * or at once. Until then c holds its places.
  */
 void local_conn_end(struct local_conn *c);
+/* Frees a connection without a session, also if its answer is unread. */
+void local_conn_free(struct local_conn *c);
 
 /* Decides whether the connection may publish, by its user and the port's publish_uids. */
 void local_conn_set_rights(struct local_conn *c);

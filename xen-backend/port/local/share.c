@@ -62,29 +62,18 @@ uint32_t share_pages(const struct vread_local_hello *hello)
 /* Rings of a small share, as libvread asks for them. */
 #define SMALL_SHARE_RING_PAGES 4U
 
-/* Pages that only small shares may use: so many shares, but at most half of all pages. */
-static uint32_t small_pages(uint32_t max_pages)
+/* Kept for small shares: pages of so many shares, but at most half of all pages. */
+uint32_t share_large_pages(uint32_t max_pages)
 {
 	const uint32_t wanted =
 		VREAD_SMALL_SHARES * (VREAD_SMALL_SHARE_PAGES + SMALL_SHARE_RING_PAGES);
 
-	return wanted < max_pages / 2 ? wanted : max_pages / 2;
+	return max_pages - (wanted < max_pages / 2 ? wanted : max_pages / 2);
 }
 
 bool share_is_small(const struct vread_local_hello *hello)
 {
 	return hello->pool_pages <= VREAD_SMALL_SHARE_PAGES;
-}
-
-bool share_has_room(const struct share_use *use, uint32_t max_pages,
-		    const struct vread_local_hello *hello)
-{
-	const uint64_t pages = share_pages(hello);
-
-	if (use->pages + pages > max_pages)
-		return false;
-	return share_is_small(hello) ||
-	       use->large_pages + pages <= max_pages - small_pages(max_pages);
 }
 
 int share_create(struct share *s, const struct vread_local_hello *hello)
@@ -127,12 +116,18 @@ void share_close_memory_fds(struct share *s)
 	s->pool_fd = s->rings_fd = -1;
 }
 
+static void memory_destroy(uint8_t *memory, size_t bytes)
+{
+	if (!memory)
+		return;
+	madvise(memory, bytes, MADV_REMOVE);
+	munmap(memory, bytes);
+}
+
 void share_destroy(struct share *s)
 {
-	if (s->pool)
-		munmap(s->pool, s->pool_bytes);
-	if (s->rings)
-		munmap(s->rings, s->rings_bytes);
+	memory_destroy(s->pool, s->pool_bytes);
+	memory_destroy(s->rings, s->rings_bytes);
 	share_close_memory_fds(s);
 	for (unsigned i = 0; i < s->num_queues; i++) {
 		close_fd(s->queue[i].epoll_fd);

@@ -30,6 +30,10 @@ struct share {
 
 /* 0 or negative errno. On failure nothing is left to destroy. */
 int share_create(struct share *s, const struct vread_local_hello *hello);
+/*
+ * Frees the pages of the memory, also if the frontend keeps its descriptors and mappings. A page
+ * that the frontend touches from then on is zero, and counts against the frontend.
+ */
 void share_destroy(struct share *s);
 /*
  * Fills fds with the descriptors for the frontend, in the order of vread-local.h. Returns their
@@ -44,19 +48,11 @@ void share_close_memory_fds(struct share *s);
 /* Number of pages that a share for this hello takes. */
 uint32_t share_pages(const struct vread_local_hello *hello);
 
-/* Pages of all shares of a port. */
-struct share_use {
-	uint32_t pages;
-	uint32_t large_pages; /* of those that are not small */
-};
-
 /* True if the pool of this hello is a small share; see VREAD_SMALL_SHARES in vreadif.h. */
 bool share_is_small(const struct vread_local_hello *hello);
 /*
- * True if a port of max_pages has room for the share of this hello. Keeps room for small shares:
- * what large ones may take does not depend on how many small ones there are.
+ * Of max_pages, the pages that shares that are not small may use. The rest is kept for small ones.
  */
-bool share_has_room(const struct share_use *use, uint32_t max_pages,
-		    const struct vread_local_hello *hello);
+uint32_t share_large_pages(uint32_t max_pages);
 
 #endif
