@@ -75,24 +75,6 @@ def test_memory_of_handles_is_each_peers_own(start_host, authority, image):
         assert other.until(wire.OPENED, wire.FAILED)[0] == wire.OPENED
 
 
-def test_log_lines_of_a_guest_are_limited(start_daemon, image):
-    daemon = start_daemon()
-
-    def provoke():
-        with pytest.raises(Refused), daemon.front(order=9):
-            pass
-
-    for _ in range(1100):
-        provoke()
-    assert daemon.log().count(": refused: ") == 1000
-    assert daemon.status()["log"] == {"left_out": 100}
-    assert "were left out" not in daemon.log()
-    daemon.clock.advance(1)
-    provoke()
-    assert "100 lines of local were left out: more than 10 a second" in daemon.log()
-    assert daemon.log().count(": refused: ") == 1001
-
-
 def test_connects_of_a_user_are_limited(start_daemon, image):
     daemon = start_daemon()
     block = image.blocks[1]

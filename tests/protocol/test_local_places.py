@@ -16,6 +16,7 @@ from tests.support.localfront import (
     WELCOME,
     LocalFront,
     Refused,
+    hello,
     read_part,
     request,
 )
@@ -187,3 +188,33 @@ def test_who_breaks_the_protocol_again_and_again_waits(start_daemon, image):
         daemon.clock.advance(1)
         with front(daemon, HOGS[0]) as again:
             assert reads(again, image)
+
+
+# ---- the log -------------------------------------------------------------------------
+
+
+def lines(daemon, text):
+    """The number of lines about connections, but those for debugging."""
+    return sum(text in line and "debug: " not in line for line in daemon.log().splitlines())
+
+
+def test_a_stranger_writes_few_lines(start_daemon, image):
+    daemon = start_daemon(local=FOR_ALL)
+    wrong = hello(order=9)
+
+    def provoke(uid):
+        with silent(daemon, uid) as sock:
+            sock.send(wrong)
+            assert WELCOME.unpack(sock.recv(WELCOME.size))[2] == -errno.EINVAL
+
+    for _ in range(400):
+        provoke(HOGS[0])
+        front(daemon, HOGS[0]).close()
+    assert 0 < lines(daemon, "local:") <= 20
+    left_out = daemon.status()["log"]["left_out"]
+    provoke(HOGS[1])
+    assert lines(daemon, f"local:{HOGS[1]}/") == 1
+    daemon.clock.advance(60)
+    provoke(HOGS[0])
+    line = f"{left_out} lines of local:{HOGS[0]} were left out: more than 1 a minute"
+    assert line in daemon.log()

@@ -93,8 +93,8 @@ static void fields_of_what_is_named(void **state)
 	assert_non_null(strstr(entry, "PRIORITY=6\n"));
 	assert_non_null(strstr(entry, "MESSAGE=xen:7/0: removed\n"));
 	assert_non_null(strstr(entry, "\nVREAD_DOMID=7\nVREAD_DEVICE=xen:7/0\n"));
-	log_device(LOG_LEVEL_INFO, "local:12", "disconnected");
-	assert_non_null(strstr(entry, "\nVREAD_DEVICE=local:12\n"));
+	log_device(LOG_LEVEL_INFO, "local:1000/12", "disconnected");
+	assert_non_null(strstr(entry, "\nVREAD_DEVICE=local:1000/12\n"));
 	assert_null(strstr(entry, "VREAD_DOMID"));
 	log_info("datanode dn1: %s", "x");
 	assert_null(strstr(entry, "VREAD_"));
@@ -213,19 +213,33 @@ static void lines_left_out_are_told(void **state)
 	assert_int_equal(provoke("xen:9/0", LOG_LIMIT_BURST + 1), LOG_LIMIT_BURST);
 }
 
-static void connections_of_the_local_port_are_one_source(void **state)
+/* Users of the local port, and whoever connects elsewhere. */
+static void strangers_have_few_lines(void **state)
 {
 	char name[32];
+	unsigned out = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < LOG_LIMIT_BURST; i++) {
-		snprintf(name, sizeof(name), "local:%u", i);
-		provoke(name, 1);
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "local:1000/%u", i);
+		out += provoke(name, 1);
 	}
-	assert_int_equal(provoke("local:99999", 1), 0);
+	assert_int_equal(out, LOG_LIMIT_STRANGER);
+	assert_int_equal(provoke("local:1001/100", 1), 1);
+	own_clock_advance(59999);
+	assert_int_equal(provoke("local:1000/101", 1), 0);
+	own_clock_advance(1);
+	lines[0] = '\0';
+	assert_int_equal(provoke("local:1000/102", 2), 1);
+	assert_non_null(
+		strstr(lines, "81 lines of local:1000 were left out: more than 1 a minute\n"));
+
+	for (unsigned i = 0; i < LOG_LIMIT_STRANGER; i++)
+		log_source(LOG_LEVEL_WARN, "kvm:g1", "refused");
 	entry[0] = '\0';
-	log_source(LOG_LEVEL_WARN, "local", "refused");
+	log_source(LOG_LEVEL_WARN, "kvm:g1", "refused");
 	assert_string_equal(entry, "");
+	assert_int_equal(provoke("kvm:g1", 30), 30); /* the guest itself */
 	log_source(LOG_LEVEL_WARN, "another", "refused");
 	assert_string_equal(entry, "MESSAGE=refused\nPRIORITY=4\nSYSLOG_IDENTIFIER=vreadd\n");
 }
@@ -266,7 +280,7 @@ int main(void)
 		cmocka_unit_test(a_journal_that_takes_nothing),
 		cmocka_unit_test(a_source_is_limited),
 		cmocka_unit_test(lines_left_out_are_told),
-		cmocka_unit_test(connections_of_the_local_port_are_one_source),
+		cmocka_unit_test(strangers_have_few_lines),
 		cmocka_unit_test(debugging_has_no_limit),
 		cmocka_unit_test(many_sources),
 	};

@@ -247,34 +247,34 @@ static void say(const struct heading *h, const char *format, ...)
 	va_end(args);
 }
 
-/* The length of the part of a device's name that names the guest, who may have several devices and
- * may make new ones: "xen:7" of "xen:7/0", and "local" of "local:12". */
-static int guest_of(const char *device)
+/* The length of the part of a device's name that names the guest or user, who may have several
+ * devices and may make new ones: "xen:7" of "xen:7/0", "local:1000" of "local:1000/12". */
+static int owner_of(const char *device)
 {
-	size_t length = strcspn(device, "/");
-
-	return strncmp(device, "local:", 6) ? (int)length : 5;
+	return (int)strcspn(device, "/");
 }
 
 /* True if the line may go out. */
 static bool may_pass(const struct heading *h)
 {
+	bool stranger = h->subject == SOURCE ||
+			(h->subject == DEVICE && strncmp(h->name, "local:", 6) == 0);
 	char source[80];
 	uint64_t left_out;
-	int length = h->subject == DEVICE ? guest_of(h->name) : INT_MAX;
+	int length = h->subject == DEVICE ? owner_of(h->name) : INT_MAX;
 
 	if (h->subject == NOTHING || h->level == LOG_LEVEL_DEBUG)
 		return true;
 	snprintf(source, sizeof(source), "%s%.*s", subjects[h->subject].label, length, h->name);
-	if (!log_limit_pass(source, &left_out))
+	if (!log_limit_pass(source, stranger, &left_out))
 		return false;
 	if (left_out)
 		say(&(struct heading){.level = LOG_LEVEL_WARN,
 				      .event = LOG_EVENTS,
 				      .subject = h->subject,
 				      .name = h->name},
-		    "%" PRIu64 " lines of %s were left out: more than %u a second", left_out,
-		    source, LOG_LIMIT_EACH_SECOND);
+		    "%" PRIu64 " lines of %s were left out: more than %u a %s", left_out, source,
+		    stranger ? 1 : LOG_LIMIT_EACH_SECOND, stranger ? "minute" : "second");
 	return true;
 }
 

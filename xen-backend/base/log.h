@@ -10,8 +10,8 @@
  * If stderr is not the journal, lines start with the program's name and, except for information,
  * the level.
  *
- * The lines about one datanode, peer or guest are limited (log_limit.h), since a guest or an image
- * may provoke them. When lines go out again, a line before says how many were left out. Lines about
+ * The lines about one datanode, peer, guest or user are limited (log_limit.h), since they may
+ * provoke them. When lines go out again, a line before says how many were left out. Lines about
  * no subject, which only the operator and the host provoke, and debug lines are not limited.
  *
  * A line goes out in one write(2), so lines of several threads never mix.  Control characters are
@@ -62,8 +62,8 @@ void log_peer(enum log_level level, const char *name, const char *format, ...)
 void log_device(enum log_level level, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A line about no subject, which `source` has provoked: the lines of a source are limited together.
- * Devices of the local port are the source "local". */
+/* A line about no subject, which `source` has provoked: a stranger (log_limit.h). The users of the
+ * local port are strangers, too. */
 void log_source(enum log_level level, const char *source, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -13,15 +13,25 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/pace.h"
 
 #define SOURCES 512U
-#define LINE \
-	1000U /* a line, in thousandths: a source earns LOG_LIMIT_EACH_SECOND of them each ms */
+
+/* Of a kind of sources. A source that was silent speaks again once it has `again` lines. */
+struct limit {
+	struct pace_limit pace;
+	unsigned again;
+};
+
+static const struct limit configured = {{LOG_LIMIT_BURST, 1000 / LOG_LIMIT_EACH_SECOND},
+					LOG_LIMIT_EACH_SECOND};
+static const struct limit strangers = {{LOG_LIMIT_STRANGER, 60000}, 1};
 
 struct source {
 	char name[80];
-	uint64_t last;   /* ms: the last line, written or not */
-	uint64_t credit; /* thousandths of lines */
+	const struct limit *limit;
+	uint64_t last; /* ms: the last line, written or not */
+	struct pace pace;
 	uint64_t left_out;
 	bool silent;
 };
@@ -31,10 +41,11 @@ static struct source sources[SOURCES];
 static unsigned num_sources;
 static _Atomic uint64_t all_left_out;
 
-static struct source *find(const char *name)
+static struct source *find(const char *name, const struct limit *limit)
 {
 	for (unsigned i = 0; i < num_sources; i++)
-		if (!strncmp(sources[i].name, name, sizeof(sources[i].name) - 1))
+		if (sources[i].limit == limit &&
+		    !strncmp(sources[i].name, name, sizeof(sources[i].name) - 1))
 			return &sources[i];
 	return NULL;
 }
@@ -51,55 +62,55 @@ static struct source *take_place(void)
 	return oldest;
 }
 
-static struct source *add(const char *name, uint64_t now)
+static struct source *add(const char *name, const struct limit *limit)
 {
 	struct source *s = take_place();
 
-	*s = (struct source){.last = now, .credit = (uint64_t)LOG_LIMIT_BURST * LINE};
+	*s = (struct source){.limit = limit};
 	strncpy(s->name, name, sizeof(s->name) - 1);
 	return s;
 }
 
-static void earn(struct source *s, uint64_t now)
+/* Lines that the source may write now. */
+static uint64_t has(const struct source *s, const struct pace_limit *l, uint64_t now)
 {
-	uint64_t most = (uint64_t)LOG_LIMIT_BURST * LINE, ms = now > s->last ? now - s->last : 0;
+	uint64_t ahead = s->pace.paid > now ? s->pace.paid - now : 0;
+	uint64_t used = (ahead + l->each_ms - 1) / l->each_ms;
 
-	if (ms < most)
-		s->credit += ms * LOG_LIMIT_EACH_SECOND;
-	if (ms >= most || s->credit > most)
-		s->credit = most;
-	s->last = now;
+	return used < l->burst ? l->burst - used : 0;
 }
 
-static bool pass(struct source *s, uint64_t *ret_left_out)
+static bool pass(struct source *s, uint64_t now, uint64_t *ret_left_out)
 {
-	if (s->silent && s->credit >= LOG_LIMIT_EACH_SECOND * LINE)
-		s->silent = false;
-	if (s->silent || s->credit < LINE) {
+	const struct limit *l = s->limit;
+
+	s->last = now;
+	if (has(s, &l->pace, now) < (s->silent ? l->again : 1)) {
 		s->silent = true;
 		s->left_out++;
 		atomic_fetch_add(&all_left_out, 1);
 		return false;
 	}
-	s->credit -= LINE;
+	pace_use(&s->pace, &l->pace, now);
+	s->silent = false;
 	*ret_left_out = s->left_out;
 	s->left_out = 0;
 	return true;
 }
 
-bool log_limit_pass(const char *name, uint64_t *ret_left_out)
+bool log_limit_pass(const char *name, bool stranger, uint64_t *ret_left_out)
 {
+	const struct limit *limit = stranger ? &strangers : &configured;
 	uint64_t now = clock_ms();
 	struct source *s;
 	bool passed;
 
 	*ret_left_out = 0;
 	pthread_mutex_lock(&lock);
-	s = find(name);
+	s = find(name, limit);
 	if (!s)
-		s = add(name, now);
-	earn(s, now);
-	passed = pass(s, ret_left_out);
+		s = add(name, limit);
+	passed = pass(s, now, ret_left_out);
 	pthread_mutex_unlock(&lock);
 	return passed;
 }
