@@ -3,6 +3,7 @@
 vreadd ends."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -160,10 +161,128 @@ def test_qemus_that_come_too_often_wait(start_server, clock):
         Qemu(server.sockets["g1"]).close()
     with pytest.raises(Gone):
         Qemu(server.sockets["g1"])
-    assert "QEMUs connect too often" in server.log()
     clock.advance(1)
     Qemu(server.sockets["g1"]).close()
     server.wait_until(lambda: server.fds() == before)
+
+
+def test_a_stranger_writes_few_lines(start_server, clock):
+    server = start_server("g1", "g2", memory="1M")
+    with Qemu(server.sockets["g1"]), Qemu(server.sockets["g2"]):
+        for _ in range(100):
+            with pytest.raises(Gone):
+                Qemu(server.sockets["g1"])
+        with pytest.raises(Gone):
+            Qemu(server.sockets["g2"])
+        assert server.log().count("kvm:g1: ") == 20
+        assert server.log().count("kvm:g2: ") == 2
+        clock.advance(60)
+        with pytest.raises(Gone):
+            Qemu(server.sockets["g1"])
+        assert "81 lines of kvm:g1 were left out: more than 1 a minute" in server.log()
+
+
+# ---- what was handed out -----------------------------------------------------------
+
+
+def allocated(qemu):
+    return os.fstat(qemu.memory_fd).st_blocks
+
+
+def test_memory_of_qemus_that_have_ended(start_server):
+    """There is no vreadd.  A QEMU keeps descriptors and mappings of connections that are over."""
+    server = start_server("g1", memory="2M")
+    with contextlib.ExitStack() as kept:
+        for _ in range(10):
+            qemu = kept.enter_context(Qemu(server.sockets["g1"]))
+            assert allocated(qemu) == 2 * MIB // 512
+            qemu.socket.close()
+            eventually(lambda q=qemu: allocated(q) == 0, SOON)
+        for how in (socket.SHUT_WR, socket.SHUT_RDWR):
+            qemu = kept.enter_context(Qemu(server.sockets["g1"]))
+            qemu.socket.shutdown(how)
+            eventually(lambda q=qemu: allocated(q) == 0, SOON)
+
+
+def test_memory_of_a_qemu_that_is_refused(start_server):
+    server = start_server("g1", memory="2M")
+    with Qemu(server.sockets["g1"]) as qemu:
+        qemu.socket.send(b"x")
+        assert qemu.refused()
+        eventually(lambda: allocated(qemu) == 0, SOON)
+        with Qemu(server.sockets["g1"]) as next_one:
+            assert allocated(next_one) == 2 * MIB // 512
+
+
+def knock(path, stack):
+    """Connects as a QEMU that reads nothing."""
+    sock = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+    sock.settimeout(SOON)
+    sock.connect(str(path))
+    return sock
+
+
+def await_end(sock):
+    """Waits until the server has shut the connection down, without reading."""
+    poll = select.poll()
+    poll.register(sock, select.POLLRDHUP)
+    assert poll.poll(1000 * SOON)
+
+
+def first_number(sock):
+    return struct.unpack("<q", receive(sock, 8)[0])[0]
+
+
+@pytest.mark.parametrize("end", ["data", socket.SHUT_WR, socket.SHUT_RDWR])
+def test_descriptors_that_no_qemu_takes(start_server, clock, end):
+    """The connections are over, but whoever made them keeps the sockets, and reads nothing."""
+    server = start_server("g1", "g2", memory="1M")
+    with contextlib.ExitStack() as stack, Vreadd(server) as vreadd:
+        server.wait_until(lambda: "vreadd is connected" in server.log())
+        fds = server.fds()
+        sockets = []
+        for _ in range(60):
+            clock.advance(1)
+            sockets.append(knock(server.sockets["g1"], stack))
+            if end == "data":
+                with contextlib.suppress(BrokenPipeError):
+                    sockets[-1].send(b"x")
+                await_end(sockets[-1])
+            else:
+                assert select.select([sockets[-1]], [], [], SOON)[0]
+                sockets[-1].shutdown(end)
+        with Qemu(server.sockets["g2"]) as other:
+            assert not other.more()
+            told = vreadd.take()
+            while told[1] != "g2":
+                close_all(told[-1])
+                told = vreadd.take()
+            close_all(told[-1])
+        eventually(lambda: server.fds() <= fds + 1, SOON)
+        if end == "data":
+            assert [first_number(s) for s in sockets] == [0] + [-errno.EBUSY] * 59
+        line = "the last QEMU has not taken its descriptors, and keeps its connection"
+        assert line in server.log()
+        sockets[0].close()
+        clock.advance(1)
+        eventually(lambda: server.fds() == fds, SOON)
+        with Qemu(server.sockets["g1"]) as next_one:
+            assert not next_one.more()
+
+
+def test_descriptors_that_a_qemu_takes_late(start_server):
+    server = start_server("g1", memory="1M", queues=1)
+    with contextlib.ExitStack() as stack:
+        sock = knock(server.sockets["g1"], stack)
+        sock.send(b"x")
+        await_end(sock)
+        with pytest.raises(Gone):
+            Qemu(server.sockets["g1"], queues=1)
+        for _ in range(3 + 2 * 2):
+            close_all(receive(sock, 8)[1])
+        assert sock.recv(1) == b""
+        with Qemu(server.sockets["g1"], queues=1) as next_one:
+            assert not next_one.more()
 
 
 # ---- vreadd ------------------------------------------------------------------------

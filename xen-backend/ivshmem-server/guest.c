@@ -8,9 +8,11 @@
 #include "ivshmem-server/guest.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,13 +29,38 @@ static const struct pace_limit connects = {.burst = 30, .each_ms = 1000};
 
 /* ---- a QEMU ------------------------------------------------------------------------ */
 
-static void end_connection(struct guest *g)
+/* Less than a message is nothing: a byte of the last one may still be counted. */
+static bool has_unread(const struct guest *g)
 {
+	int bytes = 0;
+
+	return ioctl(g->qemu, SIOCOUTQ, &bytes) == 0 && (size_t)bytes >= sizeof(int64_t);
+}
+
+/* Closes the socket of a QEMU that is not served any more, if it has nothing to take there. */
+static void release_socket(struct guest *g)
+{
+	if (has_unread(g))
+		return;
 	g->qemu_io = sd_event_source_disable_unref(g->qemu_io);
 	close(g->qemu);
 	g->qemu = -1;
+}
+
+/*
+ * Ends the share, and the connection as soon as possible. vreadd is told first: what its workers
+ * find in the freed memory is no fault of the guest.
+ */
+static void end_connection(struct guest *g)
+{
 	g->connection = 0;
+	g->all->changed(g->all->ctx);
+	guest_share_punch(&g->share);
 	guest_share_destroy(&g->share);
+	shutdown(g->qemu, SHUT_RDWR);
+	release_socket(g);
+	if (g->qemu >= 0) /* each message that leaves the socket is an edge of EPOLLOUT */
+		sd_event_source_set_io_events(g->qemu_io, EPOLLOUT | EPOLLET);
 }
 
 static int on_qemu(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -41,36 +68,53 @@ static int on_qemu(sd_event_source *source, int fd, uint32_t events, void *userd
 	struct guest *g = userdata;
 	struct guests *all = g->all;
 	char byte;
-	ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
+	ssize_t n;
 
 	(void)source, (void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	log_device(n > 0 ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, g->log_name,
-		   n > 0 ? "its QEMU sent data, which the protocol does not allow: disconnected"
-			 : "its QEMU has ended");
-	end_connection(g);
+	if (g->connection) {
+		n = recv(fd, &byte, 1, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		log_source(n > 0 ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, g->log_name, "%s: %s",
+			   g->log_name,
+			   n > 0 ? "its QEMU sent data, which the protocol does not allow: "
+				   "disconnected"
+				 : "its QEMU has ended");
+		end_connection(g);
+	} else {
+		release_socket(g);
+	}
 	all->changed(all->ctx);
 	return 0;
 }
 
-/* True if a QEMU is connected. Notices an end of which the event loop has not told yet. */
-static bool is_connected(struct guest *g)
+/* Notices an end of which the event loop has not told yet. */
+static void look_at_qemu(struct guest *g)
 {
 	char byte;
+	ssize_t n;
 
-	if (g->qemu < 0 || recv(g->qemu, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
-		return g->qemu >= 0;
-	log_device(LOG_LEVEL_INFO, g->log_name, "its QEMU has ended");
+	if (g->qemu < 0)
+		return;
+	if (!g->connection) {
+		release_socket(g);
+		return;
+	}
+	n = recv(g->qemu, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	log_source(LOG_LEVEL_INFO, g->log_name, "%s: its QEMU has ended", g->log_name);
 	end_connection(g);
-	return false;
 }
 
 /* Returns what is wrong with another connect now (static string), or NULL. */
 static const char *refusal(struct guest *g)
 {
-	if (is_connected(g))
+	look_at_qemu(g);
+	if (g->connection)
 		return "another QEMU is connected";
+	if (g->qemu >= 0)
+		return "the last QEMU has not taken its descriptors, and keeps its connection";
 	return pace_wait(&g->pace, &connects, clock_ms()) ? "QEMUs connect too often" : NULL;
 }
 
@@ -80,12 +124,12 @@ static int begin_connection(struct guest *g, int fd)
 	int r;
 
 	pace_use(&g->pace, &connects, clock_ms());
-	r = guest_share_create(&g->share, g->memory, g->queues);
 	g->qemu = fd;
-	if (!r)
-		r = guest_share_send_to_qemu(&g->share, fd);
+	r = guest_share_create(&g->share, g->memory, g->queues);
 	if (!r)
 		r = sd_event_add_io(g->all->event, &g->qemu_io, fd, EPOLLIN, on_qemu, g);
+	if (r >= 0)
+		r = guest_share_send_to_qemu(&g->share, fd);
 	if (r < 0) {
 		guest_share_refuse_qemu(fd);
 		end_connection(g);
@@ -110,20 +154,20 @@ static int on_accept(sd_event_source *source, int listener, uint32_t events, voi
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
 	wrong = refusal(g);
 	if (wrong) {
-		log_device(LOG_LEVEL_WARN, g->log_name, "%s: refused pid %d, uid %u: %s", g->path,
-			   (int)peer.pid, (unsigned)peer.uid, wrong);
+		log_source(LOG_LEVEL_WARN, g->log_name, "%s: %s: refused pid %d, uid %u: %s",
+			   g->log_name, g->path, (int)peer.pid, (unsigned)peer.uid, wrong);
 		guest_share_refuse_qemu(fd);
 		close(fd);
 		return 0;
 	}
 	r = begin_connection(g, fd);
 	if (r)
-		log_device(LOG_LEVEL_ERROR, g->log_name, "cannot serve pid %d, uid %u: %s",
-			   (int)peer.pid, (unsigned)peer.uid, strerror(-r));
+		log_source(LOG_LEVEL_ERROR, g->log_name, "%s: cannot serve pid %d, uid %u: %s",
+			   g->log_name, (int)peer.pid, (unsigned)peer.uid, strerror(-r));
 	else
-		log_device(LOG_LEVEL_INFO, g->log_name,
-			   "a QEMU has come (pid %d, uid %u): %zu MiB, %u vectors", (int)peer.pid,
-			   (unsigned)peer.uid, g->memory >> 20, 1 + g->queues);
+		log_source(LOG_LEVEL_INFO, g->log_name,
+			   "%s: a QEMU has come (pid %d, uid %u): %zu MiB, %u vectors", g->log_name,
+			   (int)peer.pid, (unsigned)peer.uid, g->memory >> 20, 1 + g->queues);
 	all->changed(all->ctx);
 	return 0;
 }
@@ -225,8 +269,11 @@ void guests_set(struct guests *all, const struct config *config)
 static void free_guest(struct guest *g)
 {
 	stop_listening(g);
+	if (g->connection)
+		guest_share_destroy(&g->share);
+	sd_event_source_disable_unref(g->qemu_io);
 	if (g->qemu >= 0)
-		end_connection(g);
+		close(g->qemu);
 	free(g->path);
 	free(g);
 }
@@ -236,7 +283,7 @@ void guests_tidy(struct guests *all)
 	struct guest **link = &all->first, *g;
 
 	while ((g = *link)) {
-		if (g->configured || g->connection || g->told) {
+		if (g->configured || g->qemu >= 0 || g->told) {
 			link = &g->next;
 			continue;
 		}

@@ -4,6 +4,10 @@
  * and changes the guests; backend.c tells vreadd about them.
  *
  * A guest lives until its section is gone, its QEMU's connection has ended, and vreadd knows that.
+ *
+ * The kernel counts descriptors that nobody has taken from a socket against the user of this
+ * program, also after the socket was closed. So the socket of a QEMU is kept, and no other QEMU is
+ * accepted, until the QEMU has taken all descriptors or has closed its end.
  */
 #ifndef VREAD_IVSHMEM_GUEST_H
 #define VREAD_IVSHMEM_GUEST_H
@@ -30,7 +34,7 @@ struct guest {
 	bool configured; /* the configuration has its section */
 	int listener;    /* -1: none */
 	sd_event_source *listener_io;
-	int qemu; /* -1: none is connected */
+	int qemu; /* -1: none is connected. Without `connection`: it has descriptors to take */
 	sd_event_source *qemu_io;
 	struct pace pace;         /* of connects */
 	struct guest_share share; /* while a QEMU is connected */

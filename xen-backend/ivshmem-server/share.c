@@ -76,6 +76,13 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+void guest_share_punch(const struct guest_share *s)
+{
+	if (s->memory_fd >= 0)
+		fallocate(s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			  (off_t)s->memory);
+}
+
 void guest_share_destroy(struct guest_share *s)
 {
 	if (s->pages)

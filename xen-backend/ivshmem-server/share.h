@@ -25,6 +25,12 @@ struct guest_share {
 int guest_share_create(struct guest_share *s, size_t memory, unsigned queues);
 /* Tells the guest that vreadd has ended, in whatever way (vread-ivshmem.h). */
 void guest_share_end_backend(const struct guest_share *s, struct bell *bell);
+/*
+ * Frees the pages of the memory, also if the QEMU keeps its descriptor or mapping. A page that the
+ * QEMU touches from then on is zero, and counts against the QEMU.
+ */
+void guest_share_punch(const struct guest_share *s);
+/* Lets go of the share. A QEMU that goes on keeps what is in the memory. */
 void guest_share_destroy(struct guest_share *s);
 
 /* Sends the share to a QEMU on its new connection; 0 or negative errno. Does not wait. */
