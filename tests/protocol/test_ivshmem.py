@@ -3,6 +3,7 @@
 vreadd again, and breaks the protocol in every way that the shared memory allows."""
 
 import array
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import STORAGE, binary, open_block, open_status
+from tests.support.daemon import STORAGE, Image, binary, open_block, open_status, second_datanode
+from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL
 from tests.support.ivshmemfront import (
     CLOSED,
@@ -33,6 +35,7 @@ from tests.support.ivshmemfront import (
     USER,
     WORDS,
     Driver,
+    Guest,
     Qemu,
     Server,
     section,
@@ -86,21 +89,6 @@ def reload(edit):
         daemon.wait_until(lambda: daemon.log().count("is applied") > said)
 
     return apply
-
-
-class Guest:
-    """QEMU and driver in one."""
-
-    def __init__(self, server, name="g1", queues=2):
-        self.qemu = Qemu(server.sockets[name], queues=queues)
-        self.driver = Driver(self.qemu)
-
-    def __enter__(self):
-        return self.driver
-
-    def __exit__(self, *exc):
-        self.driver.__exit__()
-        self.qemu.close()
 
 
 def device(daemon, name="kvm:g1"):
@@ -692,6 +680,169 @@ def test_doorbells_of_a_qemu_that_holds_vreadd_up(neighbour, image):
         driver.wait_for(INIT_WAIT, epoch_not=1)
         read_all(other, image.blocks[0], image)
         assert daemon.status()["ports"]["kvm"]["state"] == "on"
+
+
+def close_offers(daemon, driver, clock):
+    """Closes each offer, until none comes.  Returns the number of offers."""
+
+    def waits():
+        return device(daemon)["state"] == "Closed"
+
+    count = 0
+    while True:
+        eventually(lambda: driver.state == INIT_WAIT or waits(), SOON)
+        if waits():
+            return count
+        count += 1
+        epoch = driver.epoch
+        driver.say(CLOSED)
+        clock.advance(0.01)  # for the doorbell, which may ring 100 times a second
+        eventually(lambda e=epoch: driver.epoch != e or waits(), SOON)
+
+
+def test_offers_to_qemus_that_come_again_and_again(neighbour, clock):
+    """The pace of a guest is that of all its QEMUs."""
+    server, daemon, _ = neighbour
+    before, offers = clock.ms, 0
+    for delayed in range(1, 6):
+        with Guest(server) as driver:
+            daemon.wait_until(lambda: len(daemon.status()["devices"]) == 2)
+            offers += close_offers(daemon, driver, clock)
+            assert offers <= 60 + (clock.ms - before) / 1000
+            assert device(daemon)["connects_delayed"] == delayed
+            assert "it connects too often" in device(daemon)["last_error"]
+        daemon.wait_until(lambda: len(daemon.status()["devices"]) == 1)
+    clock.advance(1)
+    with Guest(server) as driver:
+        driver.connect()
+
+
+def test_violations_of_qemus_that_come_again_and_again(neighbour, clock):
+    server, daemon, _ = neighbour
+    for _ in range(5):
+        with Guest(server) as driver:
+            driver.wait_for(INIT_WAIT)
+            driver.initialise()
+            driver.set(num_queues=9)
+            driver.say(INITIALISED)
+            driver.wait_for(CLOSED)
+        daemon.wait_until(lambda: len(daemon.status()["devices"]) == 1)
+    with Guest(server) as driver:
+        driver.wait_for(INIT_WAIT, CLOSED)
+        assert driver.state == CLOSED
+        assert "it breaks the protocol too often" in device(daemon)["last_error"]
+        before = clock.ms
+        clock.until(lambda: driver.state == INIT_WAIT, step=0.5)
+        assert clock.ms - before >= MINUTE - 1000
+        driver.connect()
+
+
+# ---- what was handed out -------------------------------------------------------------
+
+
+def allocated(fd):
+    return os.fstat(fd).st_blocks
+
+
+def test_memory_of_qemus_that_have_ended(neighbour):
+    """A QEMU keeps descriptors and mappings of connections that are over."""
+    server, daemon, _ = neighbour
+    with contextlib.ExitStack() as kept:
+        for _ in range(10):
+            qemu = kept.enter_context(Qemu(server.sockets["g1"], queues=2))
+            with Driver(qemu) as driver:
+                driver.connect()
+                qemu.memory[PAGE * 100 :] = bytes(len(qemu.memory) - PAGE * 100)
+            assert allocated(qemu.memory_fd) * 512 == len(qemu.memory)
+            qemu.socket.close()
+            daemon.wait_until(lambda: len(daemon.status()["devices"]) == 1)
+            eventually(lambda q=qemu: allocated(q.memory_fd) == 0, SOON)
+
+
+def test_a_guest_that_runs_on_keeps_its_memory(start, start_daemon, image):
+    """vreadd and vread-ivshmem end in order. QEMU's memory is what the guest has there."""
+    server, daemon = start()
+    with Guest(server) as driver:
+        driver.connect()
+        size = allocated(driver.qemu.memory_fd)
+        assert daemon.stop() == 0
+        driver.wait_for(CLOSED)
+        start_daemon(extra=server.sections)
+        driver.wait_for(INIT_WAIT)
+        read_all(driver.connect(), image.blocks[1], image)
+        assert server.stop() == 0
+        driver.wait_for(CLOSED)
+        assert allocated(driver.qemu.memory_fd) == size
+
+
+@pytest.fixture
+def hanging(start_server, start_daemon, tmp_path):
+    """A server, a daemon, and a disk of dn1 that hangs in a read of g1."""
+    image = Image(tmp_path)
+    disk = HangingDisk(tmp_path, image)
+    server = start_server("g1", "g2", allow_datanodes="dn1 dn2")
+    extra = server.sections + second_datanode(tmp_path, image)
+    daemon = start_daemon(serving=image, extra=extra, wrapper=disk.wrapper)
+    qemu = Qemu(server.sockets["g1"], queues=2)
+    with qemu, Driver(qemu) as driver:
+        driver.connect()
+        handle = open_block(driver, image.blocks[0])
+        disk.hang()
+        driver.queues[0].push(request(READ, 0, 0, 1, handle, read_part(0, 100)))
+        eventually(disk.reads, SOON)
+        yield server, daemon, disk, qemu, image
+
+
+def test_qemus_that_come_while_the_last_one_waits_for_a_disk(hanging, clock):
+    server, daemon, disk, qemu, image = hanging
+    threads = daemon.threads()
+    qemu.socket.close()
+    with Guest(server, "g2") as neighbour:
+        neighbour.connect()
+        fds, with_neighbour = daemon.fds(), daemon.threads()
+        for _ in range(20):
+            clock.advance(1)
+            with Guest(server) as driver:
+                daemon.wait_until(lambda: len(daemon.status()["devices"]) == 3)
+                waiting, old = sorted(
+                    (d for d in daemon.status()["devices"] if d["name"] == "kvm:g1"),
+                    key=lambda d: d["state"] == "Closing",
+                )
+                assert old["state"] == "Closing"
+                assert waiting["state"] == "Initialising"
+                said = "the device of the last QEMU still waits for a disk"
+                assert waiting["last_error"] == said
+                assert driver.get("backend") == 0
+                for _ in range(3):
+                    driver.qemu.ring(0)
+                assert daemon.threads() <= with_neighbour
+                maps = Path(f"/proc/{daemon.process.pid}/maps").read_text()
+                assert maps.count("vread-ivshmem") == 3
+            daemon.wait_until(lambda: len(daemon.status()["devices"]) == 2)
+            assert daemon.fds() <= fds
+        assert daemon.log().count(said) == 20
+        assert open_status(neighbour, image.blocks[0], storages=["DS-2"]) == 0
+        clock.advance(1)
+        with Guest(server) as driver:
+            daemon.wait_until(lambda: len(daemon.status()["devices"]) == 3)
+            gate = disk.answer()
+            driver.wait_for(INIT_WAIT)
+            os.close(gate)
+            read_all(driver.connect(), image.blocks[0], image)
+    daemon.wait_until(lambda: not daemon.status()["devices"])
+    assert daemon.threads() <= threads
+
+
+def test_a_read_that_ends_after_its_qemu(hanging):
+    """vreadd may still write to the memory: the pages are freed when the disk has answered."""
+    _, daemon, disk, qemu, _ = hanging
+    qemu.socket.close()
+    daemon.wait_until(lambda: device(daemon)["state"] == "Closing")
+    eventually(lambda: allocated(qemu.memory_fd) <= 2 * PAGE // 512, SOON)
+    gate = disk.answer()
+    daemon.wait_until(lambda: not daemon.status()["devices"])
+    os.close(gate)
+    assert allocated(qemu.memory_fd) == 0
 
 
 def test_a_second_qemu_changes_nothing(neighbour, image):

@@ -290,4 +290,19 @@ class Driver(Front):
         self.queues = []
 
 
+class Guest:
+    """QEMU and driver in one."""
+
+    def __init__(self, server, name="g1", queues=2):
+        self.qemu = Qemu(server.sockets[name], queues=queues)
+        self.driver = Driver(self.qemu)
+
+    def __enter__(self):
+        return self.driver
+
+    def __exit__(self, *exc):
+        self.driver.__exit__()
+        self.qemu.close()
+
+
 assert ALIVE_OFFSET == 16

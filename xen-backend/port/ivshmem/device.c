@@ -156,8 +156,8 @@ static void refuse(struct ivshmem_device *d, int err, const char *text)
 	bool again = false;
 
 	if (err == -EPROTO || err == -EINVAL) {
-		pace_use(&d->violations, &violations, now);
-		again = pace_wait(&d->violations, &violations, now) > 0;
+		pace_use(&d->guest->violations, &violations, now);
+		again = pace_wait(&d->guest->violations, &violations, now) > 0;
 	}
 	snprintf(d->last_error, sizeof(d->last_error), "%d %s", -err, text);
 	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, d->conn.name, "refused: %s%s", text,
@@ -171,9 +171,9 @@ static const struct ivshmem_rights *rights_of(const struct ivshmem_device *d)
 {
 	const struct ivshmem_port *p = d->port;
 
-	for (size_t i = 0; i < p->num_guests; i++)
-		if (strcmp(p->guests[i].name, d->guest) == 0)
-			return &p->guests[i];
+	for (size_t i = 0; i < p->num_rights; i++)
+		if (strcmp(p->rights[i].name, d->guest->name) == 0)
+			return &p->rights[i];
 	return NULL;
 }
 
@@ -186,7 +186,7 @@ static bool has_rights(struct ivshmem_device *d)
 		return true;
 	snprintf(text, sizeof(text),
 		 "no section [ivshmem %s] in the configuration: write it, then xl-vread reload",
-		 d->guest);
+		 d->guest->name);
 	if (strcmp(text, d->last_error) != 0)
 		log_device(LOG_LEVEL_WARN, d->conn.name, "%s", text);
 	memcpy(d->last_error, text, sizeof(text));
@@ -204,24 +204,44 @@ static struct policy *make_policy(const struct ivshmem_device *d, const struct i
 				?: policy_set_unnamed(p, r->unnamed_datanodes);
 	if (p && !wrong)
 		return p;
-	log_device(LOG_LEVEL_ERROR, d->conn.name, "[ivshmem %s]: expected %s", d->guest, wrong);
+	log_device(LOG_LEVEL_ERROR, d->conn.name, "[ivshmem %s]: expected %s", d->guest->name,
+		   wrong);
 	policy_free(p);
 	return NULL;
+}
+
+/* Tells once that the session of the guest's last QEMU has not ended. */
+static bool has_predecessor(struct ivshmem_device *d)
+{
+	static const char text[] = "the device of the last QEMU still waits for a disk";
+	const struct ivshmem_device *older = d->next;
+
+	while (older && older->guest != d->guest)
+		older = older->next;
+	if (older && strcmp(text, d->last_error) != 0)
+		log_device(LOG_LEVEL_WARN, d->conn.name, "%s: it gets no offer until then", text);
+	if (older)
+		memcpy(d->last_error, text, sizeof(text));
+	return older;
 }
 
 /* True if the frontend must wait for an offer. */
 static bool must_wait(struct ivshmem_device *d)
 {
-	uint64_t now = clock_ms(), ms = pace_wait(&d->offers, &offers, now);
+	struct ivshmem_guest *g = d->guest;
+	const char *why = "it breaks the protocol too often";
+	uint64_t now = clock_ms(), ms = pace_wait(&g->violations, &violations, now);
 
 	if (!ms) {
-		pace_use(&d->offers, &offers, now);
+		why = "it connects too often: expected at most one connect a second";
+		ms = pace_wait(&g->offers, &offers, now);
+	}
+	if (!ms) {
+		pace_use(&g->offers, &offers, now);
 		return false;
 	}
-	d->num_delayed++;
-	snprintf(d->last_error, sizeof(d->last_error),
-		 "%d it connects too often: expected at most one connect in %u ms", EAGAIN,
-		 (unsigned)offers.each_ms);
+	g->num_delayed++;
+	snprintf(d->last_error, sizeof(d->last_error), "%d %s", EAGAIN, why);
 	log_device(LOG_LEVEL_WARN, d->conn.name, "%s; it waits", d->last_error);
 	pause_for(d, ms);
 	return true;
@@ -246,7 +266,7 @@ static void write_offer(struct ivshmem_device *d)
 /* Returns false if the frontend gets no offer now. */
 static bool make_offer(struct ivshmem_device *d)
 {
-	if (d->retry || d->port->closing || !has_rights(d) || must_wait(d))
+	if (d->retry || d->port->closing || !has_rights(d) || has_predecessor(d) || must_wait(d))
 		return false;
 	d->policy = make_policy(d, rights_of(d));
 	if (!d->policy)
@@ -351,6 +371,20 @@ static bool follow_frontend(struct ivshmem_device *d)
 	return false;
 }
 
+/* Then it is its successor's turn. */
+static void free_gone(struct ivshmem_device *d)
+{
+	struct ivshmem_device *next = d->port->devices;
+
+	while (next->guest != d->guest)
+		next = next->next;
+	if (next == d)
+		next = NULL;
+	ivshmem_device_free(d);
+	if (next)
+		ivshmem_device_update(next);
+}
+
 /* The loop ends, because each offer has an epoch that no frontend knows yet, and offers are
  * limited. */
 void ivshmem_device_update(struct ivshmem_device *d)
@@ -358,7 +392,7 @@ void ivshmem_device_update(struct ivshmem_device *d)
 	bool again = true;
 
 	if (d->gone && !d->session) {
-		ivshmem_device_free(d);
+		free_gone(d);
 		return;
 	}
 	while (again && !d->ending && !d->gone) {
@@ -382,14 +416,14 @@ static void on_calm(void *device)
 static int on_doorbell(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct ivshmem_device *d = userdata;
-	uint64_t now = clock_ms(), ms = pace_wait(&d->rings, &rings, now);
+	uint64_t now = clock_ms(), ms = pace_wait(&d->guest->rings, &rings, now);
 
 	(void)fd, (void)events;
 	if (ms && timer_start(&d->calm, d->port->event, ms, on_calm, d) == 0) {
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		return 0;
 	}
-	pace_use(&d->rings, &rings, now);
+	pace_use(&d->guest->rings, &rings, now);
 	ivshmem_device_update(d);
 	return 0;
 }
@@ -404,9 +438,10 @@ void ivshmem_device_fail(struct ivshmem_device *d, const char *reason)
 	refuse(d, -EPROTO, text);
 }
 
-void ivshmem_device_leave(struct ivshmem_device *d)
+void ivshmem_device_leave(struct ivshmem_device *d, bool qemu_ended)
 {
 	d->gone = true;
+	d->qemu_ended = qemu_ended;
 	to_closed(d);
 	ivshmem_device_update(d);
 }
@@ -451,14 +486,15 @@ static int watch_doorbell(struct ivshmem_device *d)
 	return r < 0 ? r : 0;
 }
 
-struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port,
+struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port, struct ivshmem_guest *guest,
 					  const struct ivshmem_message *come, int *fds,
 					  unsigned num_fds)
 {
 	struct ivshmem_device *d = calloc(1, sizeof(*d));
 	int r;
 
-	if (!d) {
+	if (!d || !guest) {
+		free(d);
 		for (unsigned i = 0; i < num_fds; i++)
 			close(fds[i]);
 		log_error("kvm:%s: out of memory", come->name);
@@ -467,7 +503,7 @@ struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port,
 	d->port = port;
 	d->connection = come->connection;
 	d->state = XenbusStateInitialising;
-	snprintf(d->guest, sizeof(d->guest), "%s", come->name);
+	d->guest = guest;
 	snprintf(d->conn.name, sizeof(d->conn.name), "kvm:%s", come->name);
 	r = ivshmem_share_take(&d->share, come, fds, num_fds);
 	if (!r)
@@ -475,7 +511,7 @@ struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port,
 	if (r) {
 		log_device(LOG_LEVEL_ERROR, d->conn.name, "cannot use its memory and doorbells: %s",
 			   strerror(-r));
-		ivshmem_share_destroy(&d->share);
+		ivshmem_share_destroy(&d->share, false);
 		free(d);
 		return NULL;
 	}
@@ -498,6 +534,6 @@ void ivshmem_device_free(struct ivshmem_device *d)
 	timer_free(d->calm);
 	sd_event_source_disable_unref(d->doorbell);
 	policy_free(d->policy);
-	ivshmem_share_destroy(&d->share);
+	ivshmem_share_destroy(&d->share, d->qemu_ended);
 	free(d);
 }

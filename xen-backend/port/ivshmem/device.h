@@ -20,28 +20,35 @@
 #include "port/ivshmem/server.h"
 #include "port/ivshmem/share.h"
 
+/* What holds for all QEMUs of a guest, one after the other. */
+struct ivshmem_guest {
+	struct ivshmem_guest *next;
+	char name[64];     /* NAME of [ivshmem NAME] */
+	struct pace rings; /* of vector 0 */
+	struct pace offers;
+	struct pace violations;
+	uint64_t num_delayed; /* times that the frontend had to wait for an offer */
+};
+
 struct ivshmem_device {
 	struct port_conn conn;
 	struct ivshmem_port *port;
 	struct ivshmem_device *next;
-	char guest[64];      /* NAME of [ivshmem NAME] */
+	struct ivshmem_guest *guest;
 	uint64_t connection; /* number of the QEMU's connection */
 	struct ivshmem_share share;
 	struct ivshmem_offer offer;
 	sd_event_source *doorbell; /* of vector 0 */
 	struct timer *calm;        /* running: vector 0 is not watched, as it rang too often */
 	struct timer *retry;       /* running: nothing is offered yet */
-	struct pace rings;         /* of vector 0 */
-	struct pace offers;
-	struct pace violations;
-	enum xenbus_state state; /* ours; Initialising before the first offer */
-	uint32_t epoch;          /* of the newest offer */
-	uint32_t ring_pages;     /* of each ring; 0 unless connected */
-	struct policy *policy;   /* since the offer */
-	void *session;           /* NULL unless connected */
-	bool ending;             /* the session ends */
-	bool gone;               /* the QEMU has ended: the device must be freed */
-	uint64_t num_delayed;    /* times that the frontend had to wait for an offer */
+	enum xenbus_state state;   /* ours; Initialising before the first offer */
+	uint32_t epoch;            /* of the newest offer */
+	uint32_t ring_pages;       /* of each ring; 0 unless connected */
+	struct policy *policy;     /* since the offer */
+	void *session;             /* NULL unless connected */
+	bool ending;               /* the session ends */
+	bool gone;                 /* the device must be freed */
+	bool qemu_ended;           /* the memory is free then, too */
 	_Atomic(const char *) failure;
 	char last_error[IVSHMEM_ERROR_SIZE + 32];
 };
@@ -51,16 +58,17 @@ struct ivshmem_port {
 	struct port_events events;
 	struct ivshmem_server server;
 	struct bell *bell;
-	struct ivshmem_rights *guests;
-	size_t num_guests;
-	struct ivshmem_device *devices;
+	struct ivshmem_rights *rights;
+	size_t num_rights;
+	struct ivshmem_guest *guests;   /* those that a QEMU was there for */
+	struct ivshmem_device *devices; /* the newest first */
 	sd_event_source *failed_io;
 	int failed_fd; /* eventfd: a worker has set the failure of a device */
 	bool closing;  /* the backend ends: a closed device stays closed */
 };
 
-/* Takes over the descriptors. NULL: failed (logged). */
-struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port,
+/* Takes over the descriptors. guest stays the port's. NULL: failed (logged). */
+struct ivshmem_device *ivshmem_device_new(struct ivshmem_port *port, struct ivshmem_guest *guest,
 					  const struct ivshmem_message *come, int *fds,
 					  unsigned num_fds);
 /* The session must have ended. */
@@ -72,8 +80,12 @@ void ivshmem_device_free(struct ivshmem_device *d);
 void ivshmem_device_update(struct ivshmem_device *d);
 /* Closes the device after a worker found a protocol violation. */
 void ivshmem_device_fail(struct ivshmem_device *d, const char *reason);
-/* The QEMU has ended. Frees the device, at once or when its session has ended. */
-void ivshmem_device_leave(struct ivshmem_device *d);
+/*
+ * Frees the device, at once or when its session has ended. A device that comes for the same guest
+ * meanwhile gets no offer until then. qemu_ended: nobody uses the memory any more, so its pages are
+ * freed.
+ */
+void ivshmem_device_leave(struct ivshmem_device *d, bool qemu_ended);
 /* Follows the rights of the port's settings. */
 void ivshmem_device_follow_rights(struct ivshmem_device *d);
 /* Orderly end of the backend: the device goes to Closed. */

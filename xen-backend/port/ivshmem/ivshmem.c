@@ -6,6 +6,7 @@
 #include "port/ivshmem/ivshmem.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,11 +26,55 @@ static struct ivshmem_device *find(const struct ivshmem_port *p, uint64_t connec
 	return NULL;
 }
 
+/* NULL: out of memory. */
+static struct ivshmem_guest *get_guest(struct ivshmem_port *p, const char *name)
+{
+	struct ivshmem_guest *g = p->guests;
+
+	while (g && strcmp(g->name, name) != 0)
+		g = g->next;
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	g->next = p->guests;
+	p->guests = g;
+	return g;
+}
+
+static bool is_needed(const struct ivshmem_port *p, const struct ivshmem_guest *g)
+{
+	for (size_t i = 0; i < p->num_rights; i++)
+		if (strcmp(p->rights[i].name, g->name) == 0)
+			return true;
+	for (const struct ivshmem_device *d = p->devices; d; d = d->next)
+		if (d->guest == g)
+			return true;
+	return false;
+}
+
+/* Forgets guests that have no section and no device. */
+static void forget_guests(struct ivshmem_port *p)
+{
+	struct ivshmem_guest **link = &p->guests, *g;
+
+	while ((g = *link)) {
+		if (is_needed(p, g)) {
+			link = &g->next;
+			continue;
+		}
+		*link = g->next;
+		free(g);
+	}
+}
+
 /* A guest that cannot be served is logged, and is no fault of the message. */
 static bool come(struct ivshmem_port *p, const struct ivshmem_message *m, int *fds,
 		 unsigned num_fds)
 {
-	struct ivshmem_device *d = ivshmem_device_new(p, m, fds, num_fds);
+	struct ivshmem_device *d = ivshmem_device_new(p, get_guest(p, m->name), m, fds, num_fds);
 
 	if (d)
 		ivshmem_device_update(d);
@@ -49,7 +94,7 @@ static bool on_message(void *ctx, const struct ivshmem_message *m, int *fds, uns
 		return false;
 	if (d) {
 		log_device(LOG_LEVEL_INFO, d->conn.name, "its QEMU has ended");
-		ivshmem_device_leave(d);
+		ivshmem_device_leave(d, true);
 	}
 	return true;
 }
@@ -67,7 +112,7 @@ static void for_each(struct ivshmem_port *p, void (*act)(struct ivshmem_device *
 static void leave(struct ivshmem_device *d)
 {
 	if (!d->gone)
-		ivshmem_device_leave(d);
+		ivshmem_device_leave(d, false);
 }
 
 static void on_lost(void *ctx)
@@ -114,9 +159,9 @@ static int start_serving(struct ivshmem_port *p)
 {
 	int r = 0;
 
-	if (p->num_guests && !p->bell)
+	if (p->num_rights && !p->bell)
 		r = bell_new(&p->bell);
-	if (p->num_guests && !r)
+	if (p->num_rights && !r)
 		ivshmem_server_start(&p->server);
 	return r;
 }
@@ -146,15 +191,16 @@ int ivshmem_port_start(struct ivshmem_port **ret, sd_event *event,
 
 int ivshmem_port_set(struct ivshmem_port *p, const struct ivshmem_settings *settings)
 {
-	size_t bytes = settings->num_guests * sizeof(*p->guests);
-	struct ivshmem_rights *guests = bytes ? malloc(bytes) : NULL;
-	int r = guests || !bytes ? 0 : -ENOMEM;
+	size_t bytes = settings->num_guests * sizeof(*p->rights);
+	struct ivshmem_rights *rights = bytes ? malloc(bytes) : NULL;
+	int r = rights || !bytes ? 0 : -ENOMEM;
 
-	if (guests)
-		memcpy(guests, settings->guests, bytes);
-	free(p->guests);
-	p->guests = guests;
-	p->num_guests = r ? 0 : settings->num_guests;
+	if (rights)
+		memcpy(rights, settings->guests, bytes);
+	free(p->rights);
+	p->rights = rights;
+	p->num_rights = r ? 0 : settings->num_guests;
+	forget_guests(p);
 	for_each(p, ivshmem_device_follow_rights);
 	return r ? r : start_serving(p);
 }
@@ -178,7 +224,9 @@ void ivshmem_port_free(struct ivshmem_port *p)
 	sd_event_source_disable_unref(p->failed_io);
 	if (p->failed_fd >= 0)
 		close(p->failed_fd);
-	free(p->guests);
+	free(p->rights);
+	p->num_rights = 0;
+	forget_guests(p);
 	free(p);
 }
 
@@ -195,7 +243,7 @@ json_t *ivshmem_port_status(const struct ivshmem_port *p)
 {
 	return json_pack("{s:s, s:s*, s:I, s:s*}", "state", port_state(p), "socket",
 			 p->server.started ? p->server.path : NULL, "guests",
-			 (json_int_t)p->num_guests, "last_error",
+			 (json_int_t)p->num_rights, "last_error",
 			 p->server.last_error[0] ? p->server.last_error : NULL);
 }
 
@@ -210,7 +258,7 @@ static json_t *device_status(const struct ivshmem_device *d)
 			 "num_queues", (int)d->conn.num_queues, "ring_pages", (int)d->ring_pages,
 			 "max_queues", (int)d->offer.max_queues, "max_pool_pages",
 			 (int)d->offer.pool_pages, "pool_pages", (int)d->conn.pool_pages,
-			 "connects_delayed", (json_int_t)d->num_delayed, "last_error",
+			 "connects_delayed", (json_int_t)d->guest->num_delayed, "last_error",
 			 d->last_error[0] ? d->last_error : NULL);
 }
 

@@ -124,6 +124,9 @@ static void try_now(void *server)
 		s->fd = r;
 		r = sd_event_add_io(s->event, &s->io, s->fd, EPOLLIN, on_server, s);
 	}
+	/* GONE comes before what the workers find in memory that vread-ivshmem frees then. */
+	if (r >= 0)
+		r = sd_event_source_set_priority(s->io, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r >= 0) {
 		log_info("%s: connected to vread-ivshmem", s->path);
 		s->told = false;

@@ -63,9 +63,11 @@ int ivshmem_share_take(struct ivshmem_share *s, const struct ivshmem_message *m,
 	return r;
 }
 
-void ivshmem_share_destroy(struct ivshmem_share *s)
+void ivshmem_share_destroy(struct ivshmem_share *s, bool free_pages)
 {
 	ivshmem_share_unwatch(s);
+	if (s->memory && free_pages)
+		madvise(s->memory, s->bytes, MADV_REMOVE);
 	if (s->memory)
 		munmap(s->memory, s->bytes);
 	s->memory = NULL;

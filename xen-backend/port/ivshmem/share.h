@@ -32,7 +32,11 @@ struct ivshmem_share {
  */
 int ivshmem_share_take(struct ivshmem_share *s, const struct ivshmem_message *m, int *fds,
 		       unsigned num_fds);
-void ivshmem_share_destroy(struct ivshmem_share *s);
+/*
+ * free_pages: frees the pages of the memory, also if the guest's QEMU keeps its descriptor or
+ * mapping. False: others go on with what is in the memory.
+ */
+void ivshmem_share_destroy(struct ivshmem_share *s, bool free_pages);
 
 struct vread_ivshmem_control *ivshmem_share_control(const struct ivshmem_share *s);
 void ivshmem_share_set_alive(const struct ivshmem_share *s, bool alive);
