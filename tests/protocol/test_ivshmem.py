@@ -815,11 +815,11 @@ def test_qemus_that_come_while_the_last_one_waits_for_a_disk(hanging, clock):
                 assert driver.get("backend") == 0
                 for _ in range(3):
                     driver.qemu.ring(0)
-                assert daemon.threads() <= with_neighbour
+                daemon.wait_until(lambda: daemon.threads() <= with_neighbour)
                 maps = Path(f"/proc/{daemon.process.pid}/maps").read_text()
                 assert maps.count("vread-ivshmem") == 3
             daemon.wait_until(lambda: len(daemon.status()["devices"]) == 2)
-            assert daemon.fds() <= fds
+            daemon.wait_until(lambda: daemon.fds() <= fds)
         assert daemon.log().count(said) == 20
         assert open_status(neighbour, image.blocks[0], storages=["DS-2"]) == 0
         clock.advance(1)
@@ -830,7 +830,7 @@ def test_qemus_that_come_while_the_last_one_waits_for_a_disk(hanging, clock):
             os.close(gate)
             read_all(driver.connect(), image.blocks[0], image)
     daemon.wait_until(lambda: not daemon.status()["devices"])
-    assert daemon.threads() <= threads
+    daemon.wait_until(lambda: daemon.threads() <= threads)
 
 
 def test_a_read_that_ends_after_its_qemu(hanging):
