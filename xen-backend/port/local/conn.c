@@ -6,11 +6,11 @@
  * A frontend has a few seconds for its hello and gets one answer. From then on its socket is only a
  * sign of life: data on the socket, or its end, ends the connection.
  *
- * The kernel counts descriptors that nobody has taken from a socket against the user of vreadd, also
- * after vreadd has closed its end. So a user may leave only a few answers unread: later hellos of
- * that user wait in their sockets. An answer is unread until SIOCOUTQ is 0: the frontend has taken
- * it, or has closed its last descriptor of the socket. The kernel reports each message that leaves
- * the socket by an edge of EPOLLOUT.
+ * The kernel counts descriptors that nobody has taken from a socket against the user of vreadd,
+ * also after vreadd has closed its end. So a user may leave only a few answers unread: later hellos
+ * of that user wait in their sockets. An answer is unread until SIOCOUTQ is 0: the frontend has
+ * taken it, or has closed its last descriptor of the socket. The kernel reports each message that
+ * leaves the socket by an edge of EPOLLOUT.
  *
  *   hello ---> queued, while earlier answers are unread
  *        `---> session, answer unread ---> session ---> over: session ends ---> freed
