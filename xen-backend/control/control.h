@@ -79,7 +79,9 @@
  *                        none
  *       heard            true if the peer has announced all its storages at least once
  *       answered         this host's answers to the peer: opens, reads, bytes, errors, connections,
- *                        open_handles, handle_bytes (memory of these, of all its connections)
+ *                        open_handles, handle_bytes (memory of these, of all its connections),
+ *                        workers and buffers (that it holds now, also for connections that have
+ *                        ended)
  *
  *   {"command": "move", "storage": "DS-1", "host": "NAME"}
  *

@@ -21,20 +21,11 @@ static void release_buffer(struct outgoing *o)
 
 	pthread_mutex_lock(&s->lock);
 	p->conn = NULL;
-	s->pieces_used--;
-	c->buffers--;
+	conn_count_buffers(c, -1);
 	c->moved = clock_ms();
-	conn_set_ready(c);
-	if (s->first_ready) /* a ready connection may have waited for a buffer */
+	if (s->first_ready) /* a client may have waited for a buffer */
 		pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
-}
-
-unsigned server_buffers_each(const struct peer_server *s, const struct client *client)
-{
-	unsigned each = s->config->buffers / 4 / client->connections;
-
-	return each ? each : 1;
 }
 
 struct piece *piece_take(struct peer_server *s, struct conn *c)
@@ -49,9 +40,8 @@ struct piece *piece_take(struct peer_server *s, struct conn *c)
 			break;
 	}
 	free_piece->conn = c;
-	s->pieces_used++;
 	s->pieces_taken++;
-	c->buffers++;
+	conn_count_buffers(c, 1);
 	return free_piece;
 }
 

@@ -60,7 +60,7 @@ int conn_admit(struct conn *c, struct client *client)
 	strangers_remove(s, c);
 	pthread_mutex_lock(&s->lock);
 	c->client = client;
-	client->connections++;
+	conn_begin_counting(c);
 	pthread_mutex_unlock(&s->lock);
 	return 0;
 }
@@ -99,13 +99,14 @@ void conn_close(struct conn *c)
 	struct answer_request *r;
 
 	pthread_mutex_lock(&s->lock);
-	c->closed = true;
 	conn_set_unready(c);
 	while ((r = conn_take_request(c)))
 		free(r);
 	s->num_conns--;
 	if (c->client)
-		c->client->connections--;
+		conn_end_counting(c);
+	c->closed = true;
+	pthread_cond_broadcast(&s->work); /* others need not leave anything to this client */
 	pthread_mutex_unlock(&s->lock);
 
 	pthread_mutex_lock(&c->lock);

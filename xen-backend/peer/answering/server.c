@@ -192,6 +192,8 @@ void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o)
 	json_object_set_new(o, "open_handles", json_integer(open));
 	json_object_set_new(o, "handle_bytes", json_integer((json_int_t)bytes));
 	json_object_set_new(o, "connections", json_integer(client->connections));
+	json_object_set_new(o, "workers", json_integer(client->workers));
+	json_object_set_new(o, "buffers", json_integer(client->buffers));
 	pthread_mutex_unlock(&s->lock);
 }
 

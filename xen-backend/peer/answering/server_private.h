@@ -12,8 +12,13 @@
  *   announce.c  tells peers which storages they may read here
  *   credits.c   how many requests and CANCELs a peer may send
  *   turns.c     whose request is next
+ *   shares.c    how many workers and buffers a peer may hold
  *   workers.c   carries requests out, and answers them
  *   buffers.c   the buffers that READs are answered from
+ *
+ * What a peer holds is counted in its struct client, which lives as long as the server.  So a
+ * peer gains nothing by more connections, or by new ones: what an ended connection still holds
+ * counts until it is back.
  *
  * Locks: each connection has a lock, for its transport.  The receiver thread uses the transport
  * when something arrives, and workers use it when they answer.  The server has a lock, for
@@ -56,7 +61,14 @@ struct client {
 	/* address_source() of its configured address; 0: it has none */
 	_Atomic uint64_t source;
 	struct counters counters;
-	unsigned connections; /* authenticated ones; with the server's lock */
+
+	/* The fields below: with the server's lock. */
+	unsigned connections;      /* authenticated ones */
+	unsigned workers, buffers; /* that it holds, also for connections that have ended */
+	unsigned idle;             /* connections that hold no buffer */
+	/* Its connections that have requests, in the order of their turns. */
+	struct conn *first_ready, *last_ready;
+	struct client *next_ready;
 };
 
 struct conn {
@@ -92,8 +104,8 @@ struct conn {
 	struct answer_request *working; /* requests that workers are carrying out */
 	unsigned requests;              /* requests whose answers the peer has not taken yet */
 	unsigned cancels;               /* CANCELs that the peer may send */
-	unsigned buffers;
-	uint64_t moved; /* ms: when the peer last took a buffer or an answer */
+	unsigned buffers;               /* that it holds */
+	uint64_t moved;                 /* ms: when the peer last took a buffer or an answer */
 };
 
 /* A buffer, and the connection whose answer is in it. */
@@ -147,10 +159,13 @@ struct peer_server {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	bool stopping;
-	struct conn *first_ready, *last_ready;
+	/* the clients that have requests, in the order of their turns */
+	struct client *first_ready, *last_ready;
 	/* config->buffers of them; a piece that is in use has a conn */
 	struct piece *pieces;
-	unsigned pieces_used;
+	unsigned workers_used, pieces_used;
+	/* connected clients that hold no worker, and those that hold no buffer */
+	unsigned without_worker, without_buffer;
 	/* buffers taken so far, and at the last tick */
 	uint64_t pieces_taken, pieces_taken_before;
 	unsigned num_conns;
@@ -229,12 +244,27 @@ int conn_announce_change(struct conn *c);
  * there was a change. */
 void server_notice_change(struct peer_server *s);
 
+/* ---- shares.c: all with the server's lock ---- */
+
+/* Adds to what the client has and holds; the numbers may be negative. */
+void client_count(struct peer_server *s, struct client *client, int connections, int workers,
+		  int buffers);
+/* The same for buffers that c holds. */
+void conn_count_buffers(struct conn *c, int buffers);
+/* c is a connection of its client; it is none any more, and closed. */
+void conn_begin_counting(struct conn *c);
+void conn_end_counting(struct conn *c);
+/* True if the client, or c for its client, may take a worker and a buffer now. */
+bool client_may_take(const struct peer_server *s, const struct client *client);
+bool conn_may_take(const struct conn *c);
+
 /* ---- turns.c: all with the server's lock ---- */
 
-/* Puts c into the queue of ready connections, if it has a request and may take another buffer. */
+/* Puts c into the queue of its client's ready connections, if it has a request. */
 void conn_set_ready(struct conn *c);
 void conn_set_unready(struct conn *c);
-/* Takes the first ready connection.  NULL: nobody is ready, or no buffer is free. */
+/* Takes the connection whose turn it is.  NULL: no client has a request, and may take a worker and
+ * a buffer. */
 struct conn *server_take_ready(struct peer_server *s);
 void conn_append_request(struct conn *c, struct answer_request *r);
 /* Removes the first request.  NULL: there is none. */
@@ -262,9 +292,6 @@ void *server_work(void *server);
 
 /* ---- buffers.c ---- */
 
-/* How many buffers one of the client's connections may hold: a quarter of all is for the client.
- * With the server's lock; the client must be connected. */
-unsigned server_buffers_each(const struct peer_server *s, const struct client *client);
 /* Takes a buffer for c.  With the server's lock; a buffer must be free. */
 struct piece *piece_take(struct peer_server *s, struct conn *c);
 /* Allocates the buffer if necessary.  False: out of memory. */

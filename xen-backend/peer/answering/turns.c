@@ -3,56 +3,97 @@
  * turns.c - decides whose request is carried out next.  requests.c, workers.c, conn.c and
  * buffers.c call these functions.
  *
- * The ready connections form a queue.  A connection with requests stands in it once.  A worker
- * takes the first connection and the first request of it.  If the connection has more requests,
- * it goes to the end of the queue.  A connection that holds its share of buffers is not ready,
- * and becomes ready again when one of its buffers was sent.
+ * The clients that have requests form a queue, and the connections of each client that have
+ * requests form another one.  A worker takes the first client that may take a worker and a buffer
+ * (shares.c), its first connection that may, and the first request of that connection.  Then
+ * the client and the connection go to the ends of their queues, if they have more requests.  So
+ * clients have turns, however many connections they have.
  */
 #include "peer/answering/server_private.h"
 
 #include <stdlib.h>
 
+static void append_client(struct peer_server *s, struct client *client)
+{
+	client->next_ready = NULL;
+	if (s->last_ready)
+		s->last_ready->next_ready = client;
+	else
+		s->first_ready = client;
+	s->last_ready = client;
+}
+
+static void remove_client(struct peer_server *s, struct client *client)
+{
+	struct client **at = &s->first_ready, *before = NULL;
+
+	for (; *at != client; at = &(*at)->next_ready)
+		before = *at;
+	*at = client->next_ready;
+	if (s->last_ready == client)
+		s->last_ready = before;
+}
+
 void conn_set_ready(struct conn *c)
 {
 	struct peer_server *s = c->server;
+	struct client *client = c->client;
 
-	if (c->ready || c->closed || !c->first || c->buffers >= server_buffers_each(s, c->client))
+	if (c->ready || c->closed || !c->first)
 		return;
+	if (!client->first_ready)
+		append_client(s, client);
 	c->ready = true;
 	c->next_ready = NULL;
-	if (s->last_ready)
-		s->last_ready->next_ready = c;
+	if (client->last_ready)
+		client->last_ready->next_ready = c;
 	else
-		s->first_ready = c;
-	s->last_ready = c;
+		client->first_ready = c;
+	client->last_ready = c;
 	pthread_cond_signal(&s->work);
 }
 
 void conn_set_unready(struct conn *c)
 {
-	struct peer_server *s = c->server;
+	struct client *client = c->client;
+	struct conn **at, *before = NULL;
 
+	if (!c->ready)
+		return;
 	c->ready = false;
-	for (struct conn **at = &s->first_ready, *before = NULL; *at;
-	     before = *at, at = &(*at)->next_ready)
-		if (*at == c) {
-			*at = c->next_ready;
-			if (s->last_ready == c)
-				s->last_ready = before;
-			return;
-		}
+	for (at = &client->first_ready; *at != c; at = &(*at)->next_ready)
+		before = *at;
+	*at = c->next_ready;
+	if (client->last_ready == c)
+		client->last_ready = before;
+	if (!client->first_ready)
+		remove_client(c->server, client);
+}
+
+/* The first connection of the client that may take a worker and a buffer.  NULL: none may. */
+static struct conn *find_conn(const struct client *client)
+{
+	struct conn *c = client->first_ready;
+
+	while (c && !conn_may_take(c))
+		c = c->next_ready;
+	return c;
 }
 
 struct conn *server_take_ready(struct peer_server *s)
 {
-	struct conn *c = s->first_ready;
+	struct client *client = s->first_ready;
+	struct conn *c = NULL;
 
-	if (!c || s->pieces_used == s->config->buffers)
+	while (client && !(c = find_conn(client)))
+		client = client->next_ready;
+	if (!client)
 		return NULL;
-	s->first_ready = c->next_ready;
-	if (!s->first_ready)
-		s->last_ready = NULL;
-	c->ready = false;
+	conn_set_unready(c);
+	if (client->first_ready) { /* the turn of the others, before its other connections */
+		remove_client(s, client);
+		append_client(s, client);
+	}
 	return c;
 }
 

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* Waits for the next request, and takes a buffer for its answer.  False: the server ends. */
+/* Waits for the next request, and takes a buffer for its answer.  Both count as the client's.
+ * False: the server ends. */
 static bool next_job(struct peer_server *s, struct conn **ret_conn, struct answer_request **ret,
 		     struct piece **ret_piece)
 {
@@ -24,6 +25,7 @@ static bool next_job(struct peer_server *s, struct conn **ret_conn, struct answe
 		*ret_conn = c;
 		*ret = conn_begin_request(c);
 		*ret_piece = piece_take(s, c);
+		client_count(s, c->client, 0, 1, 0);
 		c->references++;
 		conn_set_ready(c);
 	}
@@ -100,6 +102,14 @@ static void do_job(struct conn *c, struct answer_request *r, struct piece *p)
 	deliver(&client, c, r, o, is_short, more);
 }
 
+static void end_job(struct peer_server *s, struct conn *c)
+{
+	pthread_mutex_lock(&s->lock);
+	client_count(s, c->client, 0, -1, 0);
+	pthread_mutex_unlock(&s->lock);
+	conn_unref(c);
+}
+
 void *server_work(void *arg)
 {
 	struct peer_server *s = arg;
@@ -109,7 +119,7 @@ void *server_work(void *arg)
 
 	while (next_job(s, &c, &r, &p)) {
 		do_job(c, r, p);
-		conn_unref(c);
+		end_job(s, c);
 	}
 	return NULL;
 }
