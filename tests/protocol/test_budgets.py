@@ -3,11 +3,9 @@
 the status says so."""
 
 import errno
-import struct
 
 import pytest
 
-from tests.support import peer_wire as wire
 from tests.support.daemon import open_block
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Refused
@@ -51,28 +49,6 @@ def test_memory_of_handles_is_each_devices_own(start_daemon, image):
         for handle in handles[8:]:
             greedy.close_handle(handle)
         assert daemon.status()["devices"][0]["counters"]["handle_bytes"] < 1 << 20
-
-
-def test_memory_of_handles_is_each_peers_own(start_host, authority, image):
-    """A connection of a peer has half of what a device has."""
-    host, address = start_host(local=LEAST_MEMORY)
-    files = authority.certificate("a"), authority.ca
-    block = image.blocks[0]
-    body = wire.open_body(POOL, block.id, block.genstamp, ["DS-1"])
-    with wire.connect(address, *files) as connection, wire.connect(address, *files) as other:
-        for id_ in range(1, MOST_HANDLES + 2):
-            connection.send(wire.OPEN, id_, body)
-            kind, _, _, answer = connection.until(wire.OPENED, wire.FAILED)
-            if kind == wire.FAILED:
-                break
-        assert kind == wire.FAILED
-        assert answer == struct.pack("<I", errno.EMFILE)
-        answered = host.status()["peers"]["peers"][0]["answered"]
-        assert 100 < answered["open_handles"] == id_ - 1 < MOST_HANDLES
-        assert 3 << 20 < answered["handle_bytes"] <= 4 << 20
-        assert answered["errors"] == {"EMFILE": 1}
-        other.send(wire.OPEN, 1, body)
-        assert other.until(wire.OPENED, wire.FAILED)[0] == wire.OPENED
 
 
 def test_connects_of_a_user_are_limited(start_daemon, image):

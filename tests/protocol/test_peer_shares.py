@@ -3,6 +3,7 @@
 it is back.  Others are served meanwhile."""
 
 import contextlib
+import errno
 import os
 import struct
 
@@ -194,6 +195,43 @@ def test_a_host_reads_from_a_disk_that_hangs(start_host, image, files, tmp_path)
             assert again.until(wire.OPENED)  # as before
     eventually(lambda: set(workers(host).values()) == {0})
     assert server(host)["buffers_used"] == 0
+
+
+def test_memory_of_open_blocks_over_many_connections(start, image, files):
+    """The connections of a host share the memory for open blocks.  Another host has its own, and
+    the memory is there again when the blocks are closed."""
+    host, address = start(local="[vreadd]\nhandle-memory = 8M\n")
+    block = image.blocks[0]
+    body = wire.open_body(POOL, block.id, block.genstamp, ["DS-1"])
+
+    def answered(name):
+        found = {p["name"]: p["answered"] for p in host.status()["peers"]["peers"]}
+        return found[name]
+
+    def open_all(connection):
+        """Opens the block until that is refused."""
+        for id_ in range(1, 4098):
+            connection.send(wire.OPEN, id_, body)
+            kind, _, _, answer = connection.until(wire.OPENED, wire.FAILED)
+            if kind == wire.FAILED:
+                assert answer == struct.pack("<I", errno.EMFILE)
+                return id_ - 1
+        raise AssertionError("no OPEN was refused")
+
+    with wire.connect(address, *files["d"]) as neighbour:
+        with contextlib.ExitStack() as stack:
+            connections = [
+                stack.enter_context(wire.connect(address, *files["a"])) for _ in range(CONNECTIONS)
+            ]
+            opened = [open_all(connection) for connection in connections]
+            assert opened[0] > 100
+            assert sum(opened[1:]) == 0
+            assert 7 * MIB < answered("a")["handle_bytes"] <= 8 * MIB
+            assert answered("a")["errors"] == {"EMFILE": CONNECTIONS}
+            assert open_one(neighbour, block)
+        eventually(lambda: answered("a")["handle_bytes"] == 0)
+        with wire.connect(address, *files["a"]) as again:
+            assert open_all(again) == opened[0]
 
 
 def test_a_host_fills_the_log_over_many_connections(start, start_asker, image, files):

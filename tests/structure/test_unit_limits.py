@@ -36,8 +36,7 @@ def test_memory_max_holds_all_budgets():
     assert whole >= cache + replicas + 33 * MIB + 256 * MIB
     spare = constant("xen-backend/ring/session.c", r"SPARE_HANDS (\d+)U")
     assert device >= handles + (queues + spare) * 3 * MIB // 2
-    streams = constant("xen-backend/peer/settings.h", r"PEER_STREAMS (\d+)U")
-    assert peer >= handles // streams
+    assert peer >= handles
     assert datanode >= 2 * 64 * MIB + channels * answer
     assert pools >= 8 * pool
 

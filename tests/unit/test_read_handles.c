@@ -41,7 +41,7 @@ static struct handle handle(struct block_handle *b)
 static int set_up(void **state)
 {
 	closed = 0;
-	*state = handles_new(close_block, 0);
+	*state = handles_new(close_block, NULL);
 	return *state ? 0 : -1;
 }
 
@@ -105,7 +105,7 @@ static void test_full(void **state)
 	assert_int_not_equal(again, numbers[1234]);
 	assert_null(handles_get(*state, numbers[1234]).object);
 	handles_free(*state);
-	*state = handles_new(close_block, 0);
+	*state = handles_new(close_block, NULL);
 	assert_int_equal(closed, HANDLES_MAX + 1);
 	free(blocks);
 	free(numbers);

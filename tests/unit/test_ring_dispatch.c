@@ -182,7 +182,7 @@ static int set_up(void **state)
 	device.dispatch.conn = &device.conn;
 	device.dispatch.reader = (struct reader){
 		.policy = device.policy,
-		.handles = handles_new(dispatch_close, 0),
+		.handles = handles_new(dispatch_close, NULL),
 		.client = &device,
 	};
 	handles = device.dispatch.reader.handles;

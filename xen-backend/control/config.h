@@ -80,7 +80,7 @@ struct config {
 	char *storage_record; /* file of the storages' owners; "": none */
 	size_t read_ahead;    /* bytes per client; 0: none */
 	size_t cache;         /* bytes, for images read with O_DIRECT; 0: none; CACHE_AUTO */
-	size_t handle_memory; /* bytes, for the open blocks of one device or peer's connection */
+	size_t handle_memory; /* bytes, for the open blocks of one device or peer */
 	struct {
 		enum config_enabled enabled;
 		bool datanode_keys; /* datanodes by keys in xenstore (keys/keys.h) */

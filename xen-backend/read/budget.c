@@ -5,6 +5,14 @@
  */
 #include "read/budget.h"
 
+/* One of so many parts of the budget. */
+static size_t part(const struct budget *b, unsigned parts)
+{
+	size_t most = atomic_load(&b->most);
+
+	return most ? most / parts : SIZE_MAX;
+}
+
 static bool take(struct budget *b, size_t most, size_t bytes)
 {
 	size_t used = atomic_load(&b->used);
@@ -18,7 +26,7 @@ static bool take(struct budget *b, size_t most, size_t bytes)
 
 bool budget_take(struct budget *b, size_t bytes)
 {
-	if (!b || take(b, b->most ? b->most : SIZE_MAX, bytes))
+	if (!b || take(b, part(b, 1), bytes))
 		return true;
 	atomic_fetch_add(&b->refused, 1);
 	return false;
@@ -26,7 +34,7 @@ bool budget_take(struct budget *b, size_t bytes)
 
 bool budget_take_spare(struct budget *b, size_t bytes)
 {
-	return !b || take(b, b->most ? b->most / 2 : SIZE_MAX, bytes);
+	return !b || take(b, part(b, 2), bytes);
 }
 
 void budget_give(struct budget *b, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * budget.h - the memory that the open blocks of one device, or of one connection of a peer, may
- * take. handles.c owns a budget for each table; open.c and ahead.c take memory out of it.
+ * budget.h - the memory that the open blocks of one device, or of one peer, may take. ring/ and
+ * peer/answering/ own the budgets; open.c and ahead.c take memory out of them.
  *
  * What a block takes is decided by the image: a file in 65,536 pieces takes 1.5 MiB for its
  * extents. A replica that several handles share counts for each of them. So a guest can tell from
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct budget {
-	size_t most; /* bytes; 0: no limit */
+	_Atomic size_t most; /* bytes; 0: no limit */
 	_Atomic size_t used;
 	_Atomic uint64_t refused; /* times that budget_take() returned false */
 };

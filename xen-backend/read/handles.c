@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "read/budget.h"
-
 #define SLOT_BITS 12
 #define USE_MASK 0xfffffU
 
@@ -28,7 +26,7 @@ struct slot {
 
 struct handles {
 	handles_close_fn *close;
-	struct budget budget;
+	struct budget *budget;
 	pthread_mutex_t lock;
 	struct slot slot[HANDLES_MAX];
 	uint16_t first_free, last_free;
@@ -40,14 +38,14 @@ struct handles {
 
 _Static_assert(HANDLES_MAX == 1U << SLOT_BITS, "a slot number fills its bits");
 
-struct handles *handles_new(handles_close_fn *close, size_t most_bytes)
+struct handles *handles_new(handles_close_fn *close, struct budget *budget)
 {
 	struct handles *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->close = close;
-	t->budget.most = most_bytes;
+	t->budget = budget;
 	pthread_mutex_init(&t->lock, NULL);
 	return t;
 }
@@ -209,5 +207,5 @@ unsigned handles_count(struct handles *t)
 
 struct budget *handles_budget(struct handles *t)
 {
-	return &t->budget;
+	return t->budget;
 }

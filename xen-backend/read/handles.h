@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * handles.h - a table of open blocks by number. Each device (ring/) and each connection of a peer
- * (peer/answering/) has a table.
+ * (peer/answering/) has a table. The connections of a peer share a budget.
  *
  * A number is made of a slot and the count of times the slot was used. So the number of a closed
  * block is refused, and does not name the next block in that slot. 0 is never a handle. Each
@@ -31,10 +31,10 @@ struct handle {
 typedef void handles_close_fn(struct handle h);
 
 /*
- * close is called for each object that was added, when its last reference is put. most_bytes: the
- * memory that the objects may take, 0: any. NULL: out of memory.
+ * close is called for each object that was added, when its last reference is put. budget: for the
+ * memory of the objects (budget.h); it must outlive the table. NULL: out of memory.
  */
-struct handles *handles_new(handles_close_fn *close, size_t most_bytes);
+struct handles *handles_new(handles_close_fn *close, struct budget *budget);
 /*
  * Closes the blocks that are still open. No reference from handles_get() may be held. NULL is
  * ignored.
@@ -61,8 +61,8 @@ void handles_put(struct handles *t, uint32_t number);
 int handles_remove(struct handles *t, uint32_t number);
 unsigned handles_count(struct handles *t);
 /*
- * The budget of the objects (budget.h). It lives as long as the table. Whoever makes an object
- * takes the memory of the object out of the budget, and close gives it back.
+ * The budget of the objects. Whoever makes an object takes the memory of the object out of the
+ * budget, and close gives it back.
  */
 struct budget *handles_budget(struct handles *t);
 

@@ -46,6 +46,7 @@ struct session {
 	struct session *next;
 	struct queue_shared shared;
 	char party[sizeof(((struct port_conn *)NULL)->name)];
+	struct budget handle_memory; /* of its open blocks */
 	struct queue *queue[VREAD_MAX_QUEUES];
 	pthread_t keeper;
 	sem_t wake;       /* of the keeper: a worker is wanted, or the session is over */
@@ -240,10 +241,11 @@ static struct session *session_new(struct session_server *server, struct port_co
 	atomic_init(&s->shared.spare_hands, SPARE_HANDS);
 	s->shared.keeper = &s->wake;
 	s->shared.dispatch.conn = conn;
+	atomic_init(&s->handle_memory.most, block_store_handle_memory(server->store));
 	s->shared.dispatch.reader = (struct reader){
 		.store = server->store,
 		.policy = conn->policy,
-		.handles = handles_new(dispatch_close, block_store_handle_memory(server->store)),
+		.handles = handles_new(dispatch_close, &s->handle_memory),
 		.client = s,
 		.party = s->party,
 	};
@@ -371,7 +373,8 @@ static void tell_handles(json_t *o, struct handles *t)
 
 	json_object_set_new(o, "open_handles", json_integer(handles_count(t)));
 	json_object_set_new(o, "handle_bytes", json_integer((json_int_t)atomic_load(&b->used)));
-	json_object_set_new(o, "handle_bytes_most", json_integer((json_int_t)b->most));
+	json_object_set_new(o, "handle_bytes_most",
+			    json_integer((json_int_t)atomic_load(&b->most)));
 	json_object_set_new(o, "handle_bytes_refused",
 			    json_integer((json_int_t)atomic_load(&b->refused)));
 }

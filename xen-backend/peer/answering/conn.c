@@ -53,8 +53,8 @@ int conn_admit(struct conn *c, struct client *client)
 {
 	struct peer_server *s = c->server;
 
-	/* A peer opens its blocks on PEER_STREAMS connections, by default. */
-	c->blocks = handles_new(reader_close, block_store_handle_memory(s->store) / PEER_STREAMS);
+	atomic_store(&client->handle_memory.most, block_store_handle_memory(s->store));
+	c->blocks = handles_new(reader_close, &client->handle_memory);
 	if (!c->blocks)
 		return -ENOMEM;
 	strangers_remove(s, c);

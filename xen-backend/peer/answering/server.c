@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/unix_listen.h"
-#include "read/budget.h"
 #include "read/handles.h"
 
 static int listen_at(struct peer_server *s, const char *text, char **ret_error)
@@ -177,18 +176,16 @@ void peer_server_client_status(struct peer_server *s, size_t peer, json_t *o)
 {
 	struct client *client = s->clients[peer];
 	json_t *counters = counters_json(&client->counters);
+	size_t bytes = atomic_load(&client->handle_memory.used);
 	unsigned open = 0;
-	size_t bytes = 0;
 
 	json_object_del(counters, "published");
 	json_object_update(o, counters);
 	json_decref(counters);
 	pthread_mutex_lock(&s->lock);
 	for (const struct conn *c = s->conns; c; c = c->next)
-		if (c->have_hello && c->client == client) {
+		if (c->have_hello && c->client == client)
 			open += handles_count(c->blocks);
-			bytes += atomic_load(&handles_budget(c->blocks)->used);
-		}
 	json_object_set_new(o, "open_handles", json_integer(open));
 	json_object_set_new(o, "handle_bytes", json_integer((json_int_t)bytes));
 	json_object_set_new(o, "connections", json_integer(client->connections));

@@ -41,6 +41,7 @@
 #include "peer/wire/address.h"
 #include "peer/wire/transport.h"
 #include "base/counters.h"
+#include "read/budget.h"
 
 #define SERVER_DIGEST 32U
 #define SERVER_CREDITS 32U
@@ -61,6 +62,7 @@ struct client {
 	/* address_source() of its configured address; 0: it has none */
 	_Atomic uint64_t source;
 	struct counters counters;
+	struct budget handle_memory; /* of its open blocks, on all connections */
 
 	/* The fields below: with the server's lock. */
 	unsigned connections;      /* authenticated ones */
