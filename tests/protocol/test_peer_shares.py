@@ -134,6 +134,21 @@ def unsent(address):
     return sum(int(row[4].split(":")[0], 16) > 0 for row in ours)
 
 
+def test_answers_of_closed_connections_stay_in_the_kernel(start, start_asker, image, files):
+    """A host takes nothing and makes more connections than it may have, so that this host closes
+    the oldest ones.  What they have not taken must go with them."""
+    host, address = start()
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * CONNECTIONS):
+            connection = stack.enter_context(wire.connect(address, *files["a"]))
+            ask_and_take_nothing(connection, image.blocks[0])
+        eventually(
+            lambda: host.status()["peers"]["peers"][0]["answered"]["connections"] == CONNECTIONS
+        )
+        assert serves(start_asker, address, image)
+        assert unsent(address) == 0
+
+
 class Other:
     """The image of a second datanode."""
 

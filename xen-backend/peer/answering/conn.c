@@ -80,7 +80,7 @@ void conn_unref(struct conn *c)
 	free(c);
 }
 
-/* Closing a descriptor is not enough.  A child process that was just spawned has a copy of the
+/* The first of the connection's descriptors is its socket.  Closing a descriptor is not enough.  A child process that was just spawned has a copy of the
  * descriptor until its program runs.  Until then the epoll would still report a connection that
  * is freed. */
 static void unwatch(struct conn *c)
@@ -90,6 +90,8 @@ static void unwatch(struct conn *c)
 
 	for (unsigned i = 0; i < n; i++)
 		epoll_ctl(c->server->epoll, EPOLL_CTL_DEL, fds[i].fd, NULL);
+	if (c->transport && !c->orderly)
+		socket_drop_unsent(fds[0].fd);
 }
 
 /* The thread calls it.  Workers that carry out requests of c find no transport afterwards. */

@@ -231,6 +231,7 @@ static void on_tick(struct peer_server *s)
 static void say_goodbye(struct conn *c)
 {
 	pthread_mutex_lock(&c->lock);
+	c->orderly = true;
 	if (c->transport)
 		c->transport->ops->shutdown(c->transport);
 	pthread_mutex_unlock(&c->lock);

@@ -95,6 +95,7 @@ struct conn {
 	struct transport *transport;
 	struct rdma_secret secret;
 	bool blocked; /* more waits to be sent than the peer takes just now */
+	bool orderly; /* the thread's: the peer was told that the connection ends */
 
 	struct handles *blocks; /* NULL: not authenticated yet */
 

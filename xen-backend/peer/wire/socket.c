@@ -6,8 +6,10 @@
  */
 #include "peer/wire/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 void socket_set_options(int fd, unsigned timeout)
@@ -18,4 +20,13 @@ void socket_set_options(int fd, unsigned timeout)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
+}
+
+void socket_drop_unsent(int fd)
+{
+	const struct linger none = {.l_onoff = 1};
+	int bytes = 0;
+
+	if (ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }

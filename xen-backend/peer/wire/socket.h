@@ -11,5 +11,8 @@
  * the other host does not answer keep-alive packets, or does not acknowledge sent data within
  * timeout ms. */
 void socket_set_options(int fd, unsigned timeout);
+/* Makes close() drop the bytes that the other host has not taken.  Otherwise the kernel would keep
+ * them for up to the timeout. */
+void socket_drop_unsent(int fd);
 
 #endif
