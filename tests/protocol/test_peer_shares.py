@@ -249,6 +249,48 @@ def test_memory_of_open_blocks_over_many_connections(start, image, files):
             assert open_all(again) == opened[0]
 
 
+def test_a_host_announces_its_storages_without_end(authority, start_host, start_asker, image):
+    """Its connection ends, and the pace stays when it is connected to again.  Another host is heard
+    and read from meanwhile."""
+    _, good = start_host(name="c")
+    ended = []
+
+    def behave(_, connection):
+        wire.greet(connection)
+        with contextlib.suppress(OSError):
+            while True:
+                connection.tls.sendall(wire.message(wire.STORAGES, 0) * 1000)
+        ended.append(True)
+
+    with wire.FakePeer(authority.certificate("b"), authority.ca, behave) as fake:
+        asker = start_asker(
+            at(fake.address, storages="dn1/DS-bait", datanodes="*"),
+            peer("c", address=good, storages="dn1/DS-1"),
+        )
+        asker.begin_open(image.blocks[0], ["DS-bait"])
+        eventually(lambda: ended)
+        eventually(lambda: asker.peer("b")["last_error"] == TOO_MUCH)
+        assert read_all(asker, image.blocks[0]) == image.contents[image.blocks[0].id]
+
+
+def test_a_host_announces_a_list_without_end(authority, start_asker, image):
+    ids = b"".join(wire.name("dn1") + wire.name(f"DS-{n}") for n in range(200))
+    ended = []
+
+    def behave(_, connection):
+        wire.greet(connection)
+        with contextlib.suppress(OSError):
+            while True:
+                connection.send(wire.STORAGES, 0, ids, wire.MORE)
+        ended.append(True)
+
+    with wire.FakePeer(authority.certificate("b"), authority.ca, behave) as fake:
+        asker = start_asker(at(fake.address, storages="dn1/DS-bait", datanodes="*"))
+        asker.begin_open(image.blocks[0], ["DS-bait"])
+        eventually(lambda: ended)
+        assert asker.peer("b")["last_error"] == TOO_MUCH
+
+
 def test_a_host_fills_the_log_over_many_connections(start, start_asker, image, files):
     """Its lines count against the host.  Those about another host are written."""
     host, address = start()

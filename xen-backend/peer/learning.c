@@ -14,9 +14,13 @@
  * When a read wants a storage that is on no known peer, peers that have not announced a whole list
  * yet are connected to again, as often as the pauses of their links allow.  Peers that have
  * announced a whole list are not: they have announced all their storages.
+ *
+ * A peer may announce lists at a pace, also over several connections.  A host that answers announces
+ * a list on each connection and at most every half second.
  */
 #include "peer/peers_private.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +34,8 @@
 #define LEARN_ALL 60U     /* the first of so many rounds is for all peers, each 5 minutes */
 #define WANTED_AT_ONCE 8U /* peers that one call of peers_learn_wanted() may connect to */
 #define WANTED_PAUSE 100U /* ms until the next call may connect */
+
+static const struct pace_limit list_limit = {.burst = 1000, .each_ms = 100};
 
 /* True if name matches one of the patterns in `all`, which are separated by spaces. */
 static bool matches(const void *all, const char *name)
@@ -63,7 +69,7 @@ void peer_set_datanodes(struct peer *peer, char *datanodes)
 }
 
 /* On the thread of the first link. */
-void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
+int peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 {
 	struct peer *peer = ctx;
 	uint64_t epoch = link_epoch(peer->streams[0].link);
@@ -71,10 +77,18 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 	if (epoch != peer->list_epoch) { /* the list of the last connection may be incomplete */
 		peer->list_epoch = epoch;
 		peer->list++;
+		peer->listed = 0;
 	}
+	peer->listed += count;
+	if (peer->listed > DIRECTORY_MAX)
+		return -E2BIG;
 	if (count == 0) {
 		directory_end_announcement(peer->peers->directory, peer->number, peer->list++);
+		peer->listed = 0;
 		atomic_store(&peer->heard, true);
+		if (pace_wait(&peer->lists, &list_limit, clock_ms()))
+			return -EBUSY;
+		pace_use(&peer->lists, &list_limit, clock_ms());
 	}
 	pthread_mutex_lock(&peer->lock);
 	for (size_t i = 0; i < count; i++)
@@ -85,6 +99,7 @@ void peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 		else
 			atomic_fetch_add(&peer->refused, 1);
 	pthread_mutex_unlock(&peer->lock);
+	return 0;
 }
 
 /* True if connecting to the peer may bring its first whole list. */

@@ -26,6 +26,7 @@
 #include "peer/peer.h"
 #include "peer/settings.h"
 #include "base/counters.h"
+#include "base/pace.h"
 
 struct peer_server;
 struct rdma;
@@ -53,9 +54,10 @@ struct peer {
 	_Atomic unsigned handles;
 	_Atomic uint64_t announced, refused; /* storages */
 	_Atomic bool heard;                  /* a whole list since datanodes was set */
-	/* The number of the list that is being announced, and link_epoch() of its connection.
-	 * Thread of the first link only. */
-	uint64_t list, list_epoch;
+	/* The number of the list that is being announced, link_epoch() of its connection, and how
+	 * many storages it has had.  Thread of the first link only, as the pace of lists. */
+	uint64_t list, list_epoch, listed;
+	struct pace lists;
 };
 
 struct peers {
@@ -165,7 +167,7 @@ void peer_set_datanodes(struct peer *peer, char *datanodes);
  * Further rounds follow.  0 or negative errno. */
 int peers_learn(struct peers *p);
 /* The callback link_settings.storages; ctx is the peer. */
-void peer_on_storages(void *ctx, const struct message_storage *s, size_t count);
+int peer_on_storages(void *ctx, const struct message_storage *s, size_t count);
 /* Called when a read wants storages and no peer is known to have any of them.  Connects to peers
  * that may announce storages and have not announced a whole list yet, a few at a time.  Any
  * thread. */

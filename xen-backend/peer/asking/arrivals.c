@@ -57,15 +57,16 @@ static int take_storages(struct link *l, const struct message_header *h, const u
 {
 	struct message_storage s;
 	size_t at = 0;
+	int r = 0;
 
-	while (at < h->length) {
+	while (!r && at < h->length) {
 		if (message_get_storage(body, h->length, &at, &s))
 			return link_failed(l, -EPROTO, "a malformed list of storages");
-		l->settings.storages(l->settings.ctx, &s, 1);
+		r = l->settings.storages(l->settings.ctx, &s, 1);
 	}
-	if (!(h->flags & MESSAGE_MORE))
-		l->settings.storages(l->settings.ctx, NULL, 0);
-	return 0;
+	if (!r && !(h->flags & MESSAGE_MORE))
+		r = l->settings.storages(l->settings.ctx, NULL, 0);
+	return r ? link_failed(l, r, "it announces storages too often, or too many") : 0;
 }
 
 /* Closes a block that was opened for a request that has ended early. */

@@ -74,8 +74,9 @@ struct link_settings {
 	unsigned idle_timeout;   /* seconds */
 	unsigned answer_timeout; /* ms */
 	/* Called on the link's thread with the storages that the peer announces: all of them on
-	 * each connection, and again after a change.  count 0: the list is complete. */
-	void (*storages)(void *ctx, const struct message_storage *s, size_t count);
+	 * each connection, and again after a change.  count 0: the list is complete.  0, or
+	 * negative errno: the peer announces too much, and the connection is over. */
+	int (*storages)(void *ctx, const struct message_storage *s, size_t count);
 	void *ctx;
 };
 
