@@ -24,6 +24,7 @@ from tests.support.daemon import (
     release,
 )
 from tests.support.hdfs_dir import POOL
+from tests.support.waiting import eventually
 from tools.peers import Authority, peer
 
 KERNEL = "6.1.0-44-amd64"
@@ -633,7 +634,8 @@ def test_peer_down_and_no_adapter(findings, start, authority, root, refusing_add
     address = refusing_address
     section = authority.host("a", transports="rdma tcp")
     daemon = start(extra=section + peer("b", address=address, datanodes="dn2"))
-    found = findings(daemon)
+    # Storages that are new to this host wait some seconds for that peer.
+    (found,) = eventually(lambda: [f for f in [findings(daemon)] if len(f.failed) < 3])
     assert found.failed == {
         f"b: peer down: {address}: Connection refused": (
             "does vreadd run there, with listen in [peers]? is the port open between the hosts?"

@@ -7,6 +7,7 @@ import os
 import signal
 import struct
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,7 @@ from tools.peers import peer
 from tools.vreadd import stop_process
 
 MIB = 1 << 20
+ELSEWHERE = SimpleNamespace(path="/nonexistent", data_dirs=["/dfs/data"])  # another host has it
 
 
 def test_what_a_peer_announces_is_taken_as_far_as_configured(start_host, start_asker, image):
@@ -63,7 +65,8 @@ def test_vreadd_learns_and_is_told(start_host, start_daemon, authority, clock):
     """Two vreadds: one learns which storages the other has, and its operator overrules this."""
     _, address = start_host()
     section = authority.host("a", answer_timeout=60000)
-    one = start_daemon(extra=section + peer("b", address=address, datanodes="dn*"))
+    section += peer("b", address=address, datanodes="dn*")
+    one = start_daemon(extra=section, serving=ELSEWHERE)
 
     def storages():
         return one.status()["peers"]["peers"][0]["storages"]

@@ -287,12 +287,14 @@ def test_what_its_datanode_withdraws_is_not_read(lib, pair, connection, there):
 
 
 def test_an_image_two_hosts_see_is_read_by_each(lib, there, tmp_path):
-    """An image on NFS or iSCSI: each host reads it itself and does not ask the other host."""
+    """An image on NFS or iSCSI: each host reads it itself and does not ask the other host.  The
+    operator says on both that it is theirs."""
     authority, names = Authority(tmp_path), ("a", "b")
     addresses = {name: free_address() for name in names}
 
     def host(name, other):
-        sections = authority.host(name, listen=addresses[name]) + peer(
+        sections = f"storages = {THERE}\n"  # of the only datanode
+        sections += authority.host(name, listen=addresses[name]) + peer(
             other,
             address=addresses[other],
             storages=f"dn-there/{THERE}",

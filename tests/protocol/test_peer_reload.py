@@ -170,7 +170,7 @@ def test_what_a_peer_may_announce_changes(start_host, start_asker, image):
 
 def test_vreadd_learns_of_new_peers_by_itself(start_host, start_daemon, authority, edit, clock):
     _, address = start_host()
-    one = start_daemon(extra=authority.host("a", answer_timeout=60000))
+    one = start_daemon(extra=authority.host("a", answer_timeout=60000), serving=ELSEWHERE)
     edit(one, "[peers]", peer("b", address=address, datanodes="dn*") + "[peers]")
     changed(one, "[peer b]: added")
     clock.until(lambda: one.status()["peers"]["peers"][0]["storages"] == 1)

@@ -7,6 +7,7 @@ as those of another datanode.
 
 import errno
 import json
+import os
 import subprocess
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ import pytest
 
 from tests.support.block_token import Key, make_token
 from tests.support.daemon import REPOSITORY, STORAGE
+from tests.support.hanging_disk import HangingDisk
 from tests.support.hdfs_dir import POOL, DataDirectory, meta_bytes
 from tests.support.localfront import DELETE
 from tests.support.peers import read_all
@@ -319,9 +321,244 @@ def test_a_token_is_judged_by_the_keys_of_whose_bytes_are_served(start, honest, 
 # ---- other hosts ------------------------------------------------------------------------------
 
 
+ELSEWHERE = SimpleNamespace(path="/nonexistent", data_dirs=["/dfs/data"])
+TIMES = 10  # that a block is read, to see whether the bytes are always those of one
+
+
+def peers(daemon):
+    return {p["name"]: p for p in daemon.status()["peers"]["peers"]}
+
+
 def announcing(daemon):
     """What each peer announces of others' storages."""
-    return {p["name"]: p.get("conflicts", []) for p in daemon.status()["peers"]["peers"]}
+    return {name: p.get("conflicts", []) for name, p in peers(daemon).items()}
+
+
+def conflicts(daemon):
+    """{peer: why it is not asked for what it announces}"""
+    return {name: [c["because"] for c in each] for name, each in announcing(daemon).items()}
+
+
+def reads(daemon):
+    return {read(daemon) for _ in range(TIMES)}
+
+
+@pytest.fixture
+def hosts(start_host, honest, thief):
+    """hosts(): the hosts b, which has the storage, and c, where a datanode forges it."""
+
+    def start(b=honest, c=thief, **options):
+        return {
+            name: start_host(name=name, serving=serving, allow="*", **options)
+            for name, serving in (("b", b), ("c", c))
+            if serving
+        }
+
+    return start
+
+
+@pytest.fixture
+def asking(start_daemon, folder, authority):
+    """asking({name: address}): a host that reads from these, and that has no such storage."""
+
+    def start(others, serving=ELSEWHERE, more="", **options):
+        section = authority.host("a", answer_timeout=60000, idle_timeout=86400)
+        section += "".join(peer(name, address=at, datanodes="*") for name, at in others.items())
+        return start_daemon(folder, serving=serving, extra=section + more, allow="*", **options)
+
+    return start
+
+
+def addresses(hosts, *names):
+    return {name: hosts[name][1] for name in names}
+
+
+def heard(daemon, clock, *names):
+    clock.until(lambda: all(peers(daemon)[name]["heard"] for name in names))
+
+
+def remove_datanode(daemon):
+    """Takes [datanode dn1] out of the configuration, and returns it."""
+    text = daemon.config.read_text()
+    first, rest = text.index("[datanode dn1]"), text.index("[peers]")
+    daemon.config.write_text(text[:first] + text[rest:])
+    assert reload(daemon)["changes"] == ["[datanode dn1]: removed"]
+    return text[first:rest]
+
+
+@pytest.mark.parametrize("order", ["bc", "cb"])
+def test_two_hosts_announce_a_new_storage(asking, hosts, honest, thief, record, clock, order):
+    """The datanode of one host forges the storage of the other, and this host has seen neither
+    before.  None of the two is asked, in whatever order they are heard, also after a restart, until
+    the operator has said where the storage is."""
+    others = addresses(hosts(), *order)
+    daemon = asking(others)
+    seen = set()
+
+    def contested():
+        seen.add(read(daemon))
+        return conflicts(daemon) == {"b": ["contested"], "c": ["contested"]}
+
+    clock.until(contested)
+    assert seen | reads(daemon) == {"ENODEV"}
+    (told,) = announcing(daemon)["b"]
+    assert told["problem"] == "peer c shows it too, and who showed it first is not known"
+    assert f"xl-vread datanode move {STORAGE} HOST" in told["remedy"]
+    assert daemon.stop() == 0
+    assert record.read_text().startswith(f"vread-storages 3 1\n{STORAGE} @")
+
+    daemon = asking(others)
+    seen.clear()
+    clock.until(contested)
+    assert seen | reads(daemon) == {"ENODEV"}
+    assert xl_vread(daemon, "datanode", "move", STORAGE, "b").stderr == ""
+    assert reads(daemon) == {honest.content}
+    assert daemon.stop() == 0
+    assert record.read_text() == f"vread-storages 3 1\n{STORAGE} @b\n"
+
+
+def test_a_host_announces_what_another_one_has(asking, hosts, honest, thief, record, clock):
+    """The record says who was first: while the liar is added, over a restart at which it is heard
+    first, and while the true owner is away."""
+    both = hosts()
+    daemon = asking(addresses(both, "b"))
+    heard(daemon, clock, "b")
+    assert reads(daemon) == {honest.content}
+    clock.until(lambda: f"{STORAGE} @b\n" in record.read_text())
+    add(daemon, peer("c", address=both["c"][1], datanodes="*"))
+    changed(daemon, "[peer c]: added")
+    heard(daemon, clock, "c")
+    assert conflicts(daemon) == {"b": [], "c": ["recorded"]}
+    (told,) = announcing(daemon)["c"]
+    assert told["problem"] == "peer b showed it first"
+    assert told["remedy"].endswith(f"run xl-vread datanode move {STORAGE} c")
+    assert reads(daemon) == {honest.content}
+    assert daemon.stop() == 0
+
+    assert both["b"][0].stop() == 0
+    daemon = asking(addresses(both, "c", "b"))
+    heard(daemon, clock, "c")
+    assert reads(daemon) == {"ENODEV"}
+    assert conflicts(daemon)["c"] == ["recorded"]
+    hosts(c=None, address=both["b"][1])
+    clock.until(lambda: read(daemon) == honest.content)
+    assert reads(daemon) == {honest.content}
+
+
+def test_a_datanode_moves_to_another_host(asking, hosts, edit, honest, thief, record, clock):
+    """One host has it no more, and the other announces it: no operator is needed.  If the first one
+    announces it again, none is asked, until one of the two withdraws it."""
+    both = hosts(c=None)
+    both |= hosts(b=None, c=ELSEWHERE)
+    daemon = asking(addresses(both, "b", "c"))
+    heard(daemon, clock, "b", "c")
+    assert reads(daemon) == {honest.content}
+    section = remove_datanode(both["b"][0])
+    clock.until(lambda: read(daemon) == "ENODEV")
+    edit(both["c"][0], "/nonexistent", str(thief.path))
+    assert reload(both["c"][0])["result"] == "applied"
+    clock.until(lambda: read(daemon) == thief.content)
+    clock.until(lambda: f"{STORAGE} @c -@b\n" in record.read_text())
+
+    edit(both["b"][0], "[peers]", section + "[peers]")
+    changed(both["b"][0], "[datanode dn1]: added")
+    clock.until(lambda: conflicts(daemon) == {"b": ["contested"], "c": ["contested"]})
+    assert reads(daemon) == {"ENODEV"}
+    remove_datanode(both["c"][0])
+    clock.until(lambda: read(daemon) == honest.content)
+    assert conflicts(daemon) == {"b": [], "c": []}
+
+
+def test_a_datanode_moves_to_this_host(asking, hosts, honest, thief, record, clock):
+    """A datanode of this host shows what another host has: it gets nothing.  When the other host
+    announces the storage no more, it has moved."""
+    both = hosts(c=None)
+    daemon = asking(addresses(both, "b"))
+    heard(daemon, clock, "b")
+    assert reads(daemon) == {honest.content}
+    add(daemon, thief.section("dn2"))
+    changed(daemon, "[datanode dn2]: added")
+    daemon.wait_until(lambda: refused(daemon, "dn2"))
+    (told,) = datanode(daemon, "dn2")["refused-storages"]
+    assert (told["because"], told["owner"]) == ("recorded", "peer b")
+    assert told["problem"] == "peer b showed it first"
+    assert reads(daemon) == {honest.content}
+    remove_datanode(both["b"][0])
+    clock.until(lambda: shows(daemon, "dn2"))
+    assert reads(daemon) == {thief.content}
+    daemon.wait_until(lambda: f"{STORAGE} dn2 -@b\n" in record.read_text())
+
+
+@pytest.mark.parametrize("spoilt", [None, f"vread-storages 3 2\n{STORAGE} @c\n"])
+def test_the_record_of_hosts_is_lost(asking, hosts, record, clock, spoilt):
+    """Without a record, or with one that is damaged, this host knows nobody."""
+    both = hosts()
+    if spoilt:
+        record.write_text(spoilt)
+    daemon = asking(addresses(both, "c", "b"))
+    seen = set()
+
+    def contested():
+        seen.add(read(daemon))
+        return conflicts(daemon) == {"b": ["contested"], "c": ["contested"]}
+
+    clock.until(contested)
+    assert seen | reads(daemon) == {"ENODEV"}
+    if spoilt:
+        assert record.read_text() == spoilt
+        assert "line 3: expected another line" in daemon.status()["storage_record"]["problem"]
+
+
+def test_a_host_that_starts_withdraws_nothing(asking, hosts, start_host, honest, tmp_path, clock):
+    """The owner's host starts again, and its first look hangs.  It announces what its record says,
+    so the liar does not get the storage."""
+    disk = HangingDisk(tmp_path, honest)
+    both = hosts()
+    daemon = asking(addresses(both, "b"))
+    heard(daemon, clock, "b")
+    assert reads(daemon) == {honest.content}
+    b, address = both["b"]
+    assert b.stop() == 0
+    disk.hang()
+    again, _ = start_host(
+        name="b",
+        address=address,
+        folder=b.folder,
+        serving=honest,
+        wrapper=disk.wrapper,
+        looked=False,
+        allow="*",
+    )
+    before = peers(daemon)["b"]["announced"]
+    add(daemon, peer("c", address=both["c"][1], datanodes="*"))
+    changed(daemon, "[peer c]: added")
+    heard(daemon, clock, "c")
+    clock.until(lambda: peers(daemon)["b"]["announced"] > before)
+    assert conflicts(daemon) == {"b": [], "c": ["recorded"]}
+    os.close(disk.answer())
+    again.wait_until(lambda: shows(again, "dn1"))
+    assert reads(daemon) == {honest.content}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_host_announces_a_storage_of_this_one(asking, hosts, honest, thief, record, clock, known):
+    """The datanode of this host has its storage if it was seen first, also after a restart.  If
+    both are new, neither has it."""
+    both = hosts(b=None)
+    if known:
+        record.write_text(f"vread-storages 1 1\n{STORAGE} dn1\n")
+    for _ in range(2):
+        daemon = asking(addresses(both, "c"), serving=honest)
+        seen = reads(daemon)
+        heard(daemon, clock, "c")
+        if known:
+            assert conflicts(daemon)["c"] == ["recorded"]
+            assert seen | reads(daemon) == {honest.content}
+        else:
+            clock.until(lambda: refused(daemon, "dn1") == ["contested"])  # noqa: B023
+            assert conflicts(daemon)["c"] == ["contested"]
+            assert seen | reads(daemon) == {"ENODEV"}
+        assert daemon.stop() == 0
 
 
 def test_the_first_host_to_announce_has_it(start_host, start_asker, honest, thief, clock):
@@ -336,32 +573,34 @@ def test_the_first_host_to_announce_has_it(start_host, start_asker, honest, thie
     for bait in ("DS-b", "DS-c"):  # it connects, one after the other
         assert asker.error(asker.begin_open(block, [bait])) == "ENODEV"
     assert asker.peer("c")["announcements_refused"] >= 1
-    assert asker.peer("c")["conflicts"] == [{"storage": STORAGE, "has": "peer b"}]
+    (told,) = asker.peer("c")["conflicts"]
+    assert (told["storage"], told["problem"]) == (STORAGE, "peer b showed it first")
     assert "conflicts" not in asker.peer("b")
     assert read_all(asker, block) == honest.content
 
-    text = b.config.read_text()
-    first = text.index("[datanode dn1]")
-    rest = text.index("[peers]")
-    b.config.write_text(text[:first] + text[rest:])
-    assert reload(b)["changes"] == ["[datanode dn1]: removed"]
+    remove_datanode(b)
     clock.until(lambda: "conflicts" not in asker.peer("c"))
     assert read_all(asker, block) == thief.content
 
 
-def test_no_host_announces_what_this_one_shows(start, start_host, authority, honest, thief, clock):
+def test_no_host_announces_what_this_one_has(
+    start, start_host, authority, honest, thief, record, clock
+):
     """The block is only at the other host: it is not asked for by a storage of this host."""
+    record.write_text(f"vread-storages 1 1\n{STORAGE} dn1\n")
     _, address = start_host(serving=thief)
     section = authority.host("a", answer_timeout=60000)
     section += peer("b", address=address, datanodes="dn*")
     daemon = start(honest, section, local="publish-datanodes = dn1\n")
     clock.until(lambda: announcing(daemon)["b"])
-    assert announcing(daemon)["b"] == [{"storage": STORAGE, "has": "datanode dn1"}]
-    assert f"announces storage {STORAGE}, which datanode dn1" in xl_vread(daemon, "status").stdout
+    (told,) = announcing(daemon)["b"]
+    assert (told["storage"], told["because"]) == (STORAGE, "recorded")
+    expected = f"storage {STORAGE} and is not asked for it: datanode dn1 showed it first"
+    assert expected in " ".join(xl_vread(daemon, "status").stdout.split())
     doctor = xl_vread(daemon, "doctor", "--json", "--config", daemon.config)
     (found,) = [f for f in json.loads(doctor.stdout)["findings"] if f["check"] == "storages"]
     assert (found["result"], found["object"]) == ("failed", "b")
-    assert found["found"] == f"it announces storage {STORAGE}, which datanode dn1 has"
+    assert (found["found"], found["remedy"]) == (f"it announces {expected}", told["remedy"])
     with daemon.front() as front:
         assert front.publish(DELETE, BLOCK, STAMP, POOL, STORAGE) == 0
     assert read(daemon) == "ENOENT"

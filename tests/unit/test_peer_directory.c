@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,39 +15,60 @@
 
 #define PEERS 200U
 
+static _Atomic uint64_t generation;
+static int refused = DIRECTORY_NOWHERE; /* this peer has no storage that it announces */
+
+static bool has(void *ctx, int peer, const char *storage_id)
+{
+	(void)ctx, (void)storage_id;
+	return peer != refused;
+}
+
+static struct directory *make(void)
+{
+	refused = DIRECTORY_NOWHERE;
+	return directory_new(PEERS, &(struct directory_judge){has, NULL, &generation});
+}
+
+static void refuse(int peer)
+{
+	refused = peer;
+	generation++;
+}
+
 static int where(struct directory *d, const char *storage)
 {
 	struct directory_entry *e = directory_find(d, storage);
 
-	return e ? directory_peer(e) : DIRECTORY_NOWHERE;
+	return e ? directory_peer(d, e) : DIRECTORY_NOWHERE;
 }
 
 static void better_sources_count(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 
 	(void)state;
 	assert_null(directory_find(d, "DS-1"));
-	assert_int_equal(directory_set(d, "DS-1", "dn1", 1, DIRECTORY_ANNOUNCED), 0);
-	assert_true(directory_is_announced(directory_find(d, "DS-1")));
-	assert_int_equal(directory_set(d, "DS-1", "dn9", 1, DIRECTORY_ANNOUNCED), 0);
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 1), 0);
+	assert_int_equal(directory_announce(d, "DS-1", "dn9", 1, 1), 0);
 	assert_int_equal(where(d, "DS-1"), 1);
 	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn9");
 	assert_int_equal(directory_set(d, "DS-1", "dn1", 3, DIRECTORY_CONFIGURED), 0);
-	assert_false(directory_is_announced(directory_find(d, "DS-1")));
-	assert_int_equal(directory_set(d, "DS-1", "dn2", 4, DIRECTORY_ANNOUNCED), -EPERM);
+	assert_int_equal(directory_announce(d, "DS-1", "dn2", 4, 1), -EPERM);
 	assert_int_equal(where(d, "DS-1"), 3);
 	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn1");
 	assert_int_equal(directory_set(d, "DS-1", "dn1", DIRECTORY_NOWHERE, DIRECTORY_MOVED), 0);
-	assert_int_equal(directory_set(d, "DS-1", "dn1", 4, DIRECTORY_ANNOUNCED), -EPERM);
+	assert_int_equal(directory_announce(d, "DS-1", "dn1", 4, 1), -EPERM);
 	assert_int_equal(directory_set(d, "DS-1", "dn1", 4, DIRECTORY_CONFIGURED), -EPERM);
 	assert_int_equal(where(d, "DS-1"), DIRECTORY_NOWHERE);
+	directory_forget_move(d, "DS-1");
+	assert_int_equal(where(d, "DS-1"), 1);
 	directory_free(d);
 }
 
 static void what_is_announced_no_more_is_nowhere(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 
 	(void)state;
 	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 7), 0);
@@ -73,7 +95,7 @@ static bool not_of_dn2(const void *ctx, const char *datanode)
 
 static void a_configuration_takes_the_place_of_another(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 
 	(void)state;
 	assert_int_equal(directory_configure(d, "DS-1", "dn1", 1, 1), 0);
@@ -95,7 +117,7 @@ static void a_configuration_takes_the_place_of_another(void **state)
 
 static void what_is_forgotten_may_come_again(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 
 	(void)state;
 	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 1), 0);
@@ -114,89 +136,69 @@ static void what_is_forgotten_may_come_again(void **state)
 	directory_free(d);
 }
 
-static void count_rivals(void *ctx, const char *storage_id, int rival, int peer)
+static void count_announced(void *ctx, const char *storage_id, int peer)
 {
-	int *seen = ctx;
+	unsigned *seen = ctx;
 
 	assert_string_equal(storage_id, "DS-1");
-	seen[0]++;
-	seen[1] = rival;
-	seen[2] = peer;
+	*seen |= 1U << peer;
 }
 
-static void check_rival(struct directory *d, int count, int rival, int peer)
+/* peers: a bit for each that announces DS-1. */
+static void check_announced(struct directory *d, unsigned peers)
 {
-	int seen[3] = {0};
+	unsigned seen = 0;
 
-	directory_each_rival(d, count_rivals, seen);
-	assert_int_equal(seen[0], count);
-	assert_int_equal(seen[1], rival);
-	assert_int_equal(seen[2], peer);
+	directory_each_announced(d, count_announced, &seen);
+	assert_int_equal(seen, peers);
 }
 
-static void the_first_to_announce_has_it(void **state)
+static void several_announce_a_storage(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
+	const struct directory_entry *e;
 
 	(void)state;
 	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 1), 0);
-	check_rival(d, 0, 0, 0);
-	assert_int_equal(directory_announce(d, "DS-1", "dn2", 2, 7), -EEXIST);
-	assert_int_equal(directory_announce(d, "DS-1", "dn3", 3, 7), -EEXIST);
+	assert_int_equal(directory_announce(d, "DS-1", "dn2", 2, 7), 0);
+	assert_int_equal(directory_announce(d, "DS-1", "dn3", 3, 7), 0);
+	check_announced(d, 1U << 1 | 1U << 2 | 1U << 3);
 	assert_int_equal(where(d, "DS-1"), 1);
-	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn1");
-	check_rival(d, 1, 2, 1);
-	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 2), 0); /* its next list */
-	directory_end_announcement(d, 1, 2);
-	assert_int_equal(where(d, "DS-1"), 1);
-	directory_end_announcement(d, 2, 7);
-	directory_end_announcement(d, 1, 3); /* withdrawn */
+	e = directory_find(d, "DS-1");
+	assert_string_equal(directory_datanode(e), "dn1");
+	assert_string_equal(directory_datanode_at(d, e, 3), "dn3");
+	refuse(1);
 	assert_int_equal(where(d, "DS-1"), 2);
-	assert_string_equal(directory_datanode(directory_find(d, "DS-1")), "dn2");
-	check_rival(d, 0, 0, 0);
-	directory_end_announcement(d, 2, 7); /* the list has it */
-	assert_int_equal(where(d, "DS-1"), 2);
-	assert_int_equal(directory_announce(d, "DS-1", "dn1", 1, 4), -EEXIST);
-	directory_free(d);
-}
-
-static void rivals_go(void **state)
-{
-	struct directory *d = directory_new(PEERS);
-
-	(void)state;
-	directory_announce(d, "DS-1", "dn1", 1, 1);
-	directory_announce(d, "DS-1", "dn2", 2, 7);
+	assert_string_equal(directory_datanode(e), "dn2");
+	assert_int_equal(directory_count(d, 2), 1);
 	directory_end_announcement(d, 2, 8); /* withdrawn */
-	check_rival(d, 0, 0, 0);
-	directory_announce(d, "DS-1", "dn2", 2, 9);
-	directory_keep_announced(d, 2, not_of_dn2, d);
-	check_rival(d, 0, 0, 0);
-	directory_announce(d, "DS-1", "dn3", 2, 9);
+	assert_int_equal(where(d, "DS-1"), 3);
+	directory_keep_announced(d, 3, not_of_dn2, d);
+	assert_int_equal(where(d, "DS-1"), 3);
+	assert_int_equal(directory_announce(d, "DS-1", "dn2", 3, 7), 0);
+	directory_keep_announced(d, 3, not_of_dn2, d);
+	assert_int_equal(where(d, "DS-1"), DIRECTORY_NOWHERE);
+	check_announced(d, 1U << 1);
+	refuse(DIRECTORY_NOWHERE);
+	assert_int_equal(where(d, "DS-1"), 1);
+	assert_int_equal(directory_set(d, "DS-1", "dn1", 2, DIRECTORY_MOVED), 0);
+	check_announced(d, 0); /* the operator has said whose it is */
 	directory_forget(d, 2);
-	check_rival(d, 0, 0, 0);
-	directory_announce(d, "DS-1", "dn3", 2, 9);
-	assert_int_equal(directory_set(d, "DS-1", "dn1", 1, DIRECTORY_MOVED), 0);
-	check_rival(d, 0, 0, 0); /* the operator has said whose it is */
+	assert_int_equal(where(d, "DS-1"), 1);
 	directory_forget(d, 1);
 	assert_int_equal(where(d, "DS-1"), DIRECTORY_NOWHERE);
-	directory_announce(d, "DS-1", "dn1", 1, 1);
-	directory_announce(d, "DS-1", "dn2", 2, 9);
-	directory_forget(d, 1);
-	assert_int_equal(where(d, "DS-1"), 2);
 	directory_free(d);
 }
 
 static void bounded(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 	char id[32];
 
 	(void)state;
 	for (unsigned i = 0; i < DIRECTORY_MAX; i++) {
 		snprintf(id, sizeof(id), "DS-%u", i);
-		assert_int_equal(directory_set(d, id, "dn1", (int)(i % PEERS), DIRECTORY_ANNOUNCED),
-				 0);
+		assert_int_equal(directory_configure(d, id, "dn1", (int)(i % PEERS), 1), 0);
 	}
 	assert_int_equal(directory_set(d, "DS-x", "dn1", 0, DIRECTORY_MOVED), -ENOSPC);
 	assert_int_equal(directory_set(d, "DS-7", "dn1", 9, DIRECTORY_MOVED), 0);
@@ -208,7 +210,7 @@ static void bounded(void **state)
 /* A peer that announces without end leaves room for other peers, and takes no more memory. */
 static void a_peer_has_a_share(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 	char text[32];
 
 	(void)state;
@@ -234,7 +236,7 @@ static void a_peer_has_a_share(void **state)
 /* A peer gives its datanode a new name each time. */
 static void names_are_bounded(void **state)
 {
-	struct directory *d = directory_new(PEERS);
+	struct directory *d = make();
 	int peer = 0;
 	char name[32], id[32];
 
@@ -276,8 +278,7 @@ int main(void)
 		cmocka_unit_test(what_is_announced_no_more_is_nowhere),
 		cmocka_unit_test(a_configuration_takes_the_place_of_another),
 		cmocka_unit_test(what_is_forgotten_may_come_again),
-		cmocka_unit_test(the_first_to_announce_has_it),
-		cmocka_unit_test(rivals_go),
+		cmocka_unit_test(several_announce_a_storage),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(names_are_bounded),
 		cmocka_unit_test(a_peer_has_a_share),

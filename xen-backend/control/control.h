@@ -75,13 +75,12 @@
  *       storages         number of storages known to be on the peer
  *       announced, announcements_refused    storages that the peer announced, counted each time
  *       conflicts        objects, the first 16 of the storages that the peer announces and does not
- *                        have: storage, has (of another: "peer NAME" or "datanode NAME"); absent:
- *                        none
+ *                        have: storage, because, problem and remedy, as in refused-storages of a
+ *                        datanode; absent: none
  *       heard            true if the peer has announced all its storages at least once
  *       answered         this host's answers to the peer: opens, reads, bytes, errors, connections,
- *                        open_handles, handle_bytes (memory of these, of all its connections),
- *                        workers and buffers (that it holds now, also for connections that have
- *                        ended)
+ *                        open_handles, handle_bytes (memory of these), workers and buffers (that it
+ *                        holds now); these three also for connections that have ended
  *
  *   {"command": "move", "storage": "DS-1", "host": "NAME"}
  *

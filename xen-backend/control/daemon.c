@@ -203,6 +203,11 @@ static int move(void *ctx, const char *storage, const char *host, char **ret_err
 				  "%s: the datanode of this storage is not known: expected "
 				  "DATANODE/STORAGE-ID",
 				  storage);
+	if (r == -EPERM)
+		return error_text(ret_error, r,
+				  "%s: the configuration says whose this storage is: correct "
+				  "storages in %s",
+				  storage, d->config_path);
 	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
 }
 
@@ -225,6 +230,8 @@ static int give(void *ctx, const char *storage, const char *datanode, char **ret
 	if (r == 0)
 		log_datanode(LOG_LEVEL_INFO, datanode, "storage %s is its own from now on",
 			     storage);
+	if (r == 0 && d->peers)
+		peers_forget_move(d->peers, storage);
 	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
 }
 
@@ -430,7 +437,16 @@ static int start_datanodes(struct daemon *d)
 	return r < 0 ? r : 0;
 }
 
-static int start_peers(struct daemon *d)
+/* Takes over error. */
+static int peers_failed(const struct daemon *d, int r, char *error)
+{
+	if (r)
+		log_error("%s: %s", d->config_path, error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
+static int make_peers(struct daemon *d)
 {
 	char *error = NULL;
 	int r;
@@ -438,12 +454,15 @@ static int start_peers(struct daemon *d)
 	if (!d->config->peers.line)
 		return 0;
 	r = peers_new(&d->config->peers, d->datanodes.store, &d->peers, &error);
-	if (!r)
-		r = peers_start(d->peers, d->event, &error);
-	if (r)
-		log_error("%s: %s", d->config_path, error ? error : strerror(-r));
-	free(error);
-	return r;
+	return peers_failed(d, r, error);
+}
+
+static int start_peers(struct daemon *d)
+{
+	char *error = NULL;
+	int r = d->peers ? peers_start(d->peers, d->event, &error) : 0;
+
+	return peers_failed(d, r, error);
 }
 
 static int start(struct daemon *d)
@@ -451,6 +470,10 @@ static int start(struct daemon *d)
 	struct port_events events;
 	int r = start_datanodes(d);
 
+	if (r)
+		return r;
+	/* The lookers judge storages, and need to know the peers. */
+	r = make_peers(d);
 	if (r)
 		return r;
 	r = registry_start(block_store_registry(d->datanodes.store));

@@ -12,67 +12,47 @@
 #include "base/log.h"
 #include "datanode/owners.h"
 
+#define CLAIM_TWICE "twice"
+
 /* One data directory that is judged. `why` is NULL if the directory is served. */
 struct claim {
 	const struct layout_data_dir *dir;
 	const char *datanode;
 	const char *why;
+	enum owners_verdict verdict; /* ITS: the directory is shown twice */
 	char other[OWNERS_MAX_NAME + 1];
 };
 
 /* ---- the reason, for the operator --------------------------------------------------- */
 
-struct texts {
-	char *problem, *remedy;
-};
-
-static void set_texts(const struct claim *c, struct texts *t)
+static json_t *owner_of(const struct claim *c)
 {
-	const char *storage = c->dir->storage_id, *dn = c->datanode;
-
-	if (!strcmp(c->why, "pinned")) {
-		error_text(&t->problem, 0, "the configuration pins it to datanode %s", c->other);
-		error_text(&t->remedy, 0,
-			   "if its disk has moved here, correct storages in [datanode %s]",
-			   c->other);
-	} else if (!strcmp(c->why, "unlisted")) {
-		error_text(&t->problem, 0, "storages in [datanode %s] does not name it", dn);
-		error_text(&t->remedy, 0, "add it there if it is the datanode's own");
-	} else if (!strcmp(c->why, "recorded")) {
-		error_text(&t->problem, 0, "datanode %s showed it first", c->other);
-		error_text(&t->remedy, 0,
-			   "if its disk has moved here, run xl-vread datanode give %s %s", storage,
-			   dn);
-	} else if (!strcmp(c->why, "contested")) {
-		error_text(&t->problem, 0,
-			   "datanode %s shows it too, and who showed it first is not known",
-			   c->other);
-		error_text(&t->remedy, 0, "say whose it is: xl-vread datanode give %s DATANODE",
-			   storage);
-	} else if (!strcmp(c->why, "twice")) {
-		error_text(&t->problem, 0, "two data directories of this datanode show it");
-		error_text(&t->remedy, 0, "remove the copy from its disks or from data-dirs");
-	} else {
-		error_text(&t->problem, 0, "the record of storages has no room");
-		error_text(&t->remedy, 0, "%u storages are recorded for a datanode at most",
-			   OWNERS_MAX_EACH);
-	}
+	if (!c->other[0])
+		return NULL;
+	return owners_is_peer(c->other) ? json_sprintf("peer %s", c->other + 1)
+					: json_string(c->other);
 }
 
 static json_t *refusal(const struct claim *c)
 {
 	json_t *pools = json_array(), *o;
-	struct texts t = {0};
+	char *problem = NULL, *remedy = NULL;
 
-	set_texts(c, &t);
+	if (c->verdict == OWNERS_ITS) {
+		error_text(&problem, 0, "two data directories of this datanode show it");
+		error_text(&remedy, 0, "remove the copy from its disks or from data-dirs");
+	} else {
+		owners_explain(c->verdict, c->datanode, c->other, c->dir->storage_id, &problem,
+			       &remedy);
+	}
 	for (unsigned i = 0; i < c->dir->num_pools; i++)
 		json_array_append_new(pools, json_string(c->dir->pools[i]));
-	o = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o, s:s*, s:s*}", "storage-id",
+	o = json_pack("{s:s, s:s, s:s, s:o*, s:s*, s:o, s:s*, s:s*}", "storage-id",
 		      c->dir->storage_id, "path", c->dir->path, "because", c->why, "owner",
-		      c->other[0] ? c->other : NULL, "datanode-uuid", c->dir->datanode_uuid,
-		      "pools", pools, "problem", t.problem, "remedy", t.remedy);
-	free(t.problem);
-	free(t.remedy);
+		      owner_of(c), "datanode-uuid", c->dir->datanode_uuid, "pools", pools,
+		      "problem", problem, "remedy", remedy);
+	free(problem);
+	free(remedy);
 	return o;
 }
 
@@ -92,21 +72,13 @@ static bool is_shown_twice(const struct image_layout *l, const char *storage_id)
  * that no other takes it meanwhile. */
 static void judge(const struct served *v, struct claim *c)
 {
-	static const char *const names[] = {
-		[OWNERS_ITS] = NULL,
-		[OWNERS_PINNED] = "pinned",
-		[OWNERS_UNLISTED] = "unlisted",
-		[OWNERS_RECORDED] = "recorded",
-		[OWNERS_CONTESTED] = "contested",
-		[OWNERS_FULL] = "full",
-	};
-
-	c->why = names[owners_show(v->datanode->registry->owners, c->datanode, c->dir->storage_id,
-				   c->other)];
+	c->verdict = owners_show(v->datanode->registry->owners, c->datanode, c->dir->storage_id,
+				 c->other);
+	c->why = owners_because(c->verdict);
 	if (!c->why)
 		c->other[0] = '\0';
 	if (!c->why && is_shown_twice(v->layout, c->dir->storage_id))
-		c->why = "twice";
+		c->why = CLAIM_TWICE;
 }
 
 /* Notes the refusals of a file system's directories in `refused`, a flag for each. */
@@ -169,6 +141,38 @@ void claims_judge(struct served *v)
 		take_out(&v->layout->filesystems[i], refused[i]);
 }
 
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "out of memory";
+}
+
+/* Why the storage is refused now; NULL: it is not. */
+static const char *because(const struct served *v, const char *storage_id)
+{
+	char other[OWNERS_MAX_NAME + 1];
+
+	return owners_because(
+		owners_judge(v->datanode->registry->owners, v->datanode->name, storage_id, other));
+}
+
+bool claims_refusals_hold(const struct served *v)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(v->refused, i, o)
+	{
+		const char *was = text_of(o, "because");
+		const char *is = because(v, text_of(o, "storage-id"));
+
+		if (strcmp(was, is ? is : CLAIM_TWICE))
+			return false;
+	}
+	return true;
+}
+
 bool claims_hold(const struct served *v)
 {
 	struct registry *s = v->datanode->registry;
@@ -179,18 +183,10 @@ bool claims_hold(const struct served *v)
 		const struct layout_filesystem *lfs = &v->layout->filesystems[i];
 
 		for (unsigned k = 0; k < lfs->num_data_dirs; k++)
-			if (owners_judge(s->owners, v->datanode->name,
-					 lfs->data_dirs[k].storage_id) != OWNERS_ITS)
+			if (because(v, lfs->data_dirs[k].storage_id))
 				return false;
 	}
 	return true;
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "out of memory";
 }
 
 void claims_log(const struct served *v)

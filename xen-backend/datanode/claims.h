@@ -18,6 +18,9 @@ void claims_judge(struct served *v);
  * to wait for the first look into other datanodes: these may show the same storages. */
 bool claims_announce(const struct served *v);
 
+/* True if all storages that were refused to `v` would be refused for the same reasons now. */
+bool claims_refusals_hold(const struct served *v);
+
 /* True if all storages that `v` serves still belong to the datanode. */
 bool claims_hold(const struct served *v);
 

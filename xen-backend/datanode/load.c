@@ -222,7 +222,7 @@ static struct served *serve_nothing(struct datanode *dn, int error, char *reason
 		v->layout = calloc(1, sizeof(*v->layout));
 	if (v && v->layout && reason) {
 		v->missing = reason;
-		v->shortage = is_shortage(error);
+		v->unknown = is_shortage(error);
 		return v;
 	}
 	free(reason);
@@ -253,7 +253,11 @@ static int look_into_images(struct served *v, char **ret_error)
 
 struct served *load_nothing(struct datanode *dn, const char *reason)
 {
-	return serve_nothing(dn, 0, strdup(reason));
+	struct served *v = serve_nothing(dn, 0, strdup(reason));
+
+	if (v)
+		v->unknown = true;
+	return v;
 }
 
 struct served *load_by_data_dirs(struct datanode *dn)

@@ -8,8 +8,10 @@
  * the end of the file is not missing.
  *
  * If the storage stays the first datanode's while that datanode is not configured, an asterisk
- * follows its name, and the first line says 2 for 1. So an older vreadd, which would give the
- * storage away, refuses the file.
+ * follows its name, and the first line says 2 for 1. If another host has a storage, '@' and the
+ * name of the peer stand for a datanode, and the first line says 3. A minus before the second name
+ * says that this peer has withdrawn the storage, so that the storage is not contested. An older
+ * vreadd, which would give such storages away, refuses the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 
 #define HEADER "vread-storages "
 #define MAX_STORAGE 127U
-#define MAX_LINE (MAX_STORAGE + 2 * (OWNERS_MAX_NAME + 1) + 2)
+#define MAX_LINE (MAX_STORAGE + 2 * (OWNERS_MAX_NAME + 1) + 3)
 #define MAX_BYTES (sizeof(HEADER) + 16 + (size_t)OWNERS_MAX * MAX_LINE)
 
 /* ---- parsing ------------------------------------------------------------------ */
@@ -55,20 +57,32 @@ static bool take_mark(char *owner)
 	return marked;
 }
 
-/* marks: a name may have an asterisk. */
-static int parse_line(char *text, unsigned line, bool marks, struct owned_table *t,
+/* Cuts the minus in front of a peer's name.  False: there is none. */
+static bool take_minus(const char **rival)
+{
+	bool withdrawn = *rival && (*rival)[0] == '-' && owners_is_peer(*rival + 1);
+
+	*rival += withdrawn;
+	return withdrawn;
+}
+
+static int parse_line(char *text, unsigned line, unsigned version, struct owned_table *t,
 		      char **ret_error)
 {
+	bool marks = version >= 2, peers = version >= 3;
 	char *rest = text;
 	const char *storage = take_word(&rest), *rival = NULL;
 	char *owner = take_word(&rest);
-	bool has_rival = rest != NULL, stays = marks && take_mark(owner);
+	bool has_rival = rest != NULL, stays = marks && take_mark(owner), withdrawn = false;
 	struct owned *e;
 
-	if (has_rival)
+	if (has_rival) {
 		rival = take_word(&rest);
-	if (!storage || !layout_storage_id_valid(storage) || !owner || !owners_name_valid(owner) ||
-	    rest || (has_rival && (!rival || !owners_name_valid(rival) || !strcmp(owner, rival))))
+		withdrawn = peers && take_minus(&rival);
+	}
+	if (!storage || !layout_storage_id_valid(storage) || !owner ||
+	    !owners_name_valid(owner, peers) || rest ||
+	    (has_rival && (!rival || !owners_name_valid(rival, peers) || !strcmp(owner, rival))))
 		return malformed(ret_error, line, "STORAGE DATANODE, or STORAGE and two DATANODEs");
 	if (owned_find(t, storage))
 		return malformed(ret_error, line, "each storage once");
@@ -76,8 +90,10 @@ static int parse_line(char *text, unsigned line, bool marks, struct owned_table 
 	if (!e)
 		return -ENOMEM;
 	e->stays = stays;
+	e->look = OWNERS_FIRST_LOOK;
 	if (rival)
-		strncpy(e->rival, rival, OWNERS_MAX_NAME);
+		owners_copy_name(e->rival, rival);
+	e->rival_look = withdrawn ? OWNERS_WITHDRAWN : OWNERS_FIRST_LOOK;
 	return 0;
 }
 
@@ -93,30 +109,30 @@ static char *take_line(char **rest)
 	return line;
 }
 
-static bool parse_header(const char *line, bool *ret_marks, uint32_t *ret_count)
+static bool parse_header(const char *line, unsigned *ret_version, uint32_t *ret_count)
 {
 	const char *version = line + strlen(HEADER);
 
-	if (strncmp(line, HEADER, strlen(HEADER)) ||
-	    (strncmp(version, "1 ", 2) && strncmp(version, "2 ", 2)))
+	if (strncmp(line, HEADER, strlen(HEADER)) || *version < '1' || *version > '3' ||
+	    version[1] != ' ')
 		return false;
-	*ret_marks = *version == '2';
+	*ret_version = (unsigned)(*version - '0');
 	return parse_number(version + 2, 0, OWNERS_MAX, ret_count);
 }
 
 static int parse(char *text, struct owned_table *ret, char **ret_error)
 {
 	char *rest = text, *line = take_line(&rest);
+	unsigned version;
 	uint32_t count;
-	bool marks;
 	int r = 0;
 
-	if (!line || !parse_header(line, &marks, &count))
+	if (!line || !parse_header(line, &version, &count))
 		return malformed(ret_error, 1,
 				 "\"" HEADER "1 \" and the number of lines that follow");
 	for (unsigned i = 0; i < count && !r; i++) {
 		line = take_line(&rest);
-		r = line ? parse_line(line, i + 2, marks, ret, ret_error)
+		r = line ? parse_line(line, i + 2, version, ret, ret_error)
 			 : malformed(ret_error, i + 2, "another line, as the first line says");
 	}
 	if (!r && *rest)
@@ -188,6 +204,13 @@ static void load(struct owners *o)
 	owned_clear(&o->table);
 	o->table = found;
 	o->changed = false;
+	for (unsigned i = 0; i < OWNERS_BUCKETS; i++) /* nobody has withdrawn what it says */
+		for (struct owned *e = found.buckets[i]; e; e = e->next) {
+			e->look = o->look;
+			if (e->rival_look != OWNERS_WITHDRAWN)
+				e->rival_look = o->look;
+		}
+	owners_changed(o);
 }
 
 int owners_keep_in(struct owners *o, const char *path)
@@ -226,15 +249,24 @@ static void put_lines(FILE *out, const struct owned_table *t)
 	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
 		for (const struct owned *e = t->buckets[i]; e; e = e->next)
 			if (is_written(e))
-				fprintf(out, "%s %s%s%s%s\n", e->storage, e->owner,
-					e->stays ? "*" : "", e->rival[0] ? " " : "", e->rival);
+				fprintf(out, "%s %s%s%s%s%s\n", e->storage, e->owner,
+					e->stays ? "*" : "", e->rival[0] ? " " : "",
+					e->rival[0] && e->rival_look == OWNERS_WITHDRAWN ? "-" : "",
+					e->rival);
+}
+
+static unsigned version_of(const struct owned *e)
+{
+	if (owners_is_peer(e->owner) || owners_is_peer(e->rival))
+		return 3;
+	return e->stays ? 2 : 1;
 }
 
 char *owners_text(const struct owned_table *t)
 {
 	char *text = NULL;
 	size_t size, count = 0;
-	bool marks = false;
+	unsigned version = 1;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
@@ -243,9 +275,9 @@ char *owners_text(const struct owned_table *t)
 		for (const struct owned *e = t->buckets[i]; e; e = e->next)
 			if (is_written(e)) {
 				count++;
-				marks |= e->stays;
+				version = version_of(e) > version ? version_of(e) : version;
 			}
-	fprintf(out, HEADER "%d %zu\n", marks ? 2 : 1, count);
+	fprintf(out, HEADER "%u %zu\n", version, count);
 	put_lines(out, t);
 	if (fclose(out) == 0)
 		return text;

@@ -57,7 +57,7 @@ static void note_shortage(struct datanode *dn, const char *text)
 /* True if this host lacked something for the look, so that nothing is known about the images. */
 static bool is_no_look(const struct served *old, const struct served *new)
 {
-	return new->shortage &&num_found(old);
+	return new->unknown &&num_found(old);
 }
 
 static void log_change(const struct served *v)
@@ -210,7 +210,7 @@ void refresh_settle(struct registry *s)
 	pthread_mutex_lock(&s->judging);
 	registry_drop_lost(s);
 	if (!atomic_load(&s->changing) && !any_new(s))
-		owners_settle(s->owners);
+		owners_settle(s->owners, OWNERS_DATANODES);
 	pthread_mutex_unlock(&s->judging);
 	pthread_mutex_lock(&s->saving);
 	owners_save(s->owners);

@@ -375,12 +375,12 @@ static void look_at_all(struct registry *s, bool (*which)(const struct served *v
 
 int registry_change(struct registry *s, const struct owners_pins *all, size_t count)
 {
-	int r = owners_configure(s->owners, all, count);
+	int r = owners_configure(s->owners, OWNERS_DATANODES, all, count);
 
 	if (r)
 		return r;
 	atomic_store(&s->changing, true);
-	owners_unsettle(s->owners);
+	owners_unsettle(s->owners, OWNERS_DATANODES);
 	if (atomic_exchange(&s->judges, true) && owners_read_again(s->owners))
 		look_at_all(s, is_any);
 	return 0;
@@ -429,9 +429,37 @@ void registry_changed(struct registry *s)
 	lookers_settle(s);
 }
 
-int registry_give(struct registry *s, const char *storage_id, const char *datanode)
+struct owners *registry_owners(struct registry *s)
 {
-	int r = owners_give(s->owners, storage_id, datanode);
+	return s->owners;
+}
+
+void registry_peers_changed(struct registry *s)
+{
+	struct roster *all = registry_roster(s);
+
+	pthread_mutex_lock(&s->judging);
+	registry_drop_lost(s);
+	pthread_mutex_unlock(&s->judging);
+	/* A looker writes the record.  Peers' threads wait for that disk only if there is none. */
+	if (all->count)
+		lookers_settle(s);
+	else
+		refresh_settle(s);
+	for (unsigned i = 0; i < all->count; i++) {
+		struct served *v = datanode_served(all->datanode[i]);
+
+		if (v && !claims_refusals_hold(v) &&
+		    !atomic_exchange(&all->datanode[i]->wanted, true))
+			looker_wake(all->datanode[i]);
+		served_put(v);
+	}
+	roster_put(all);
+}
+
+int registry_give(struct registry *s, const char *storage_id, const char *party)
+{
+	int r = owners_give(s->owners, storage_id, party);
 
 	if (r == 0)
 		registry_changed(s);
@@ -521,34 +549,6 @@ int registry_find_storage(struct registry *s, const char *storage_id, registry_d
 	return r ? r : found;
 }
 
-static bool has_refused_storage(const struct served *v, const char *storage_id)
-{
-	json_t *o;
-	size_t i;
-
-	json_array_foreach(v->refused, i, o)
-	{
-		if (!strcmp(json_string_value(json_object_get(o, "storage-id")), storage_id))
-			return true;
-	}
-	return false;
-}
-
-bool registry_shows(struct registry *s, const char *storage_id)
-{
-	struct roster *all = registry_roster(s);
-	bool found = false;
-
-	for (unsigned i = 0; !found && i < all->count; i++) {
-		struct served *v = datanode_served(all->datanode[i]);
-
-		found = v && (has_storage(v, storage_id) || has_refused_storage(v, storage_id));
-		served_put(v);
-	}
-	roster_put(all);
-	return found;
-}
-
 bool registry_await_first_looks(struct registry *s)
 {
 	struct roster *all = registry_roster(s);
@@ -580,10 +580,13 @@ int registry_each_storage(struct registry *s, registry_storage_fn *fn, void *ctx
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < all->count; i++) {
-		struct served *v = datanode_served(all->datanode[i]);
+		struct datanode *dn = all->datanode[i];
+		struct served *v = datanode_served(dn);
 
-		if (v)
-			r = each_storage(v, all->datanode[i]->name, fn, ctx);
+		if (v && v->unknown)
+			r = owners_each(s->owners, dn->name, fn, ctx);
+		else if (v)
+			r = each_storage(v, dn->name, fn, ctx);
 		served_put(v);
 	}
 	roster_put(all);

@@ -102,8 +102,13 @@ int registry_keep_record(struct registry *r, const char *path);
 int registry_change(struct registry *r, const struct owners_pins *all, size_t count);
 /* Ends a change. What a datanode serves and lost by the change is not served from now on. */
 void registry_changed(struct registry *r);
-/* Says that the storage belongs to that datanode from now on. Returns as owners_give(). */
-int registry_give(struct registry *r, const char *storage_id, const char *datanode);
+/* Says that the storage belongs to that party from now on. Returns as owners_give(). */
+int registry_give(struct registry *r, const char *storage_id, const char *party);
+/* Whose storages are, for peer/, which tells what peers show. */
+struct owners *registry_owners(struct registry *r);
+/* What peers show, or who they are, has changed: storages may belong to others than before. Writes
+ * the record. Any thread. */
+void registry_peers_changed(struct registry *r);
 /* The record; a new reference: as owners_status(). */
 json_t *registry_record_status(struct registry *r);
 
@@ -121,12 +126,11 @@ int registry_start(struct registry *r);
 typedef int registry_datanode_fn(void *ctx, struct datanode *dn);
 int registry_find_storage(struct registry *r, const char *storage_id, registry_datanode_fn *fn,
 			  void *ctx);
-/* True if an image of a datanode shows the storage now, also if the storage is not served. */
-bool registry_shows(struct registry *r, const char *storage_id);
 /* As datanode_await_first_look() (datanode.h), for all datanodes. */
 bool registry_await_first_looks(struct registry *r);
-/* Calls `fn` for each storage there is now, as long as `fn` returns 0. Returns the last value of
- * `fn`, 0 if there is no storage. */
+/* Calls `fn` for each storage there is now, as long as `fn` returns 0. If what the images of a
+ * datanode hold is not known, these are the storages that the record says it has. Returns the last
+ * value of `fn`, 0 if there is no storage. */
 typedef int registry_storage_fn(void *ctx, const char *datanode, const char *storage_id);
 int registry_each_storage(struct registry *r, registry_storage_fn *fn, void *ctx);
 
@@ -156,8 +160,9 @@ int registry_states_fd(const struct registry *r);
  *   refused-storages  objects, of storages that an image shows and that are not served:
  *                  storage-id, path, because ("pinned", "recorded" or "contested": it is another's;
  *                  "unlisted": others are pinned to this datanode; "twice": two directories show
- *                  it; "full": there is no room to record it), owner (the other; absent for the
- *                  others), datanode-uuid, pools, problem and remedy (texts); absent: none
+ *                  it; "awaited": peers that may show it, too, were not heard yet; "full": there is
+ *                  no room to record it), owner (the other, a datanode or "peer NAME"; absent for
+ *                  the others), datanode-uuid, pools, problem and remedy (texts); absent: none
  *   filesystems    as in a layout (layout.h), each with its "state" as of the question: "clean",
  *                  "live", "refused: REASON" or "unreadable: REASON", or "unknown: REASON" if the
  *                  parser has not answered yet

@@ -41,8 +41,10 @@ struct served {
 	struct parser_fs *fs;        /* the file system on each of them */
 	struct parser *parser;       /* answers for fs; NULL: not started */
 	char *missing;               /* what is not served, and why; NULL: nothing */
-	bool shortage;               /* vreadd lacked memory, descriptors...: nothing was learnt */
-	json_t *refused;             /* storages of others, not in layout (registry_status()) */
+	/* What its images hold is not known: nobody has looked yet, or vreadd lacked memory,
+	 * descriptors... */
+	bool unknown;
+	json_t *refused; /* storages of others, not in layout (registry_status()) */
 	struct served_states states;
 };
 

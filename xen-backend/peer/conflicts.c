@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * conflicts.c - tells the operator which storages a peer announces that belong to another: to a
- * peer that announced them first, or to a datanode of this host.
+ * conflicts.c - tells the operator which storages a peer announces and does not have
+ * (datanode/owners.h), whose they are, and what to do.
  *
  * peers.c calls peers_tell_conflicts() for the status.
  */
 #include "peer/peers_private.h"
 
-#include "datanode/registry.h"
-#include "read/store.h"
+#include <stdlib.h>
+
+#include "datanode/owners.h"
 
 #define MOST_TOLD 16U /* for each peer */
 
@@ -17,43 +18,41 @@ struct telling {
 	json_t *const *all;
 };
 
-/* Takes over has. */
-static void tell(const struct telling *t, int peer, const char *storage_id, json_t *has)
+static json_t *conflict(enum owners_verdict verdict, const char *party, const char *other,
+			const char *storage_id)
 {
-	json_t *o = t->all[peer], *conflicts = json_object_get(o, "conflicts");
+	char *problem, *remedy;
+	json_t *o;
 
-	if (o && !conflicts) {
+	owners_explain(verdict, party, other, storage_id, &problem, &remedy);
+	o = json_pack("{s:s, s:s, s:s*, s:s*}", "storage", storage_id, "because",
+		      owners_because(verdict), "problem", problem, "remedy", remedy);
+	free(problem);
+	free(remedy);
+	return o;
+}
+
+static void tell(void *ctx, const char *storage_id, int peer)
+{
+	const struct telling *t = ctx;
+	const char *party = t->peers->peers[peer]->party;
+	json_t *o = t->all[peer], *conflicts = json_object_get(o, "conflicts");
+	char other[OWNERS_MAX_NAME + 1];
+	enum owners_verdict verdict = owners_judge(t->peers->owners, party, storage_id, other);
+
+	if (!o || verdict == OWNERS_ITS || verdict == OWNERS_AWAITED ||
+	    json_array_size(conflicts) == MOST_TOLD)
+		return;
+	if (!conflicts) {
 		conflicts = json_array();
 		json_object_set_new(o, "conflicts", conflicts);
 	}
-	if (o && json_array_size(conflicts) < MOST_TOLD)
-		json_array_append_new(conflicts,
-				      json_pack("{s:s, s:O}", "storage", storage_id, "has", has));
-	json_decref(has);
-}
-
-static void tell_rival(void *ctx, const char *storage_id, int rival, int peer)
-{
-	const struct telling *t = ctx;
-
-	tell(t, rival, storage_id, json_sprintf("peer %s", t->peers->peers[peer]->config.name));
-}
-
-static int tell_own(void *ctx, const char *datanode, const char *storage_id)
-{
-	const struct telling *t = ctx;
-	struct directory_entry *e = directory_find(t->peers->directory, storage_id);
-	int peer = e && directory_is_announced(e) ? directory_peer(e) : DIRECTORY_NOWHERE;
-
-	if (peer != DIRECTORY_NOWHERE)
-		tell(t, peer, storage_id, json_sprintf("datanode %s", datanode));
-	return 0;
+	json_array_append_new(conflicts, conflict(verdict, party, other, storage_id));
 }
 
 void peers_tell_conflicts(struct peers *p, json_t *const *all)
 {
 	struct telling t = {p, all};
 
-	directory_each_rival(p->directory, tell_rival, &t);
-	registry_each_storage(block_store_registry(p->store), tell_own, &t);
+	directory_each_announced(p->directory, tell, &t);
 }

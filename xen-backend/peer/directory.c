@@ -17,16 +17,24 @@
 
 #define BUCKETS 4096U
 
+#define NOT_JUDGED UINT64_MAX
+
+/* A peer that announces the storage. */
+struct claim {
+	struct claim *next;
+	int peer;
+	const char *datanode; /* points into directory.names */
+	uint64_t list;        /* the peer's list that had it last */
+};
+
 struct directory_entry {
 	struct directory_entry *next;
 	_Atomic int peer;
-	_Atomic(const char *) datanode; /* points into directory.names */
-	_Atomic enum directory_source source;
-	uint64_t list; /* the list that set it last; with the lock, as the rest */
-	/* Another peer that announces the storage, and has it when this one withdraws it. */
-	int rival; /* DIRECTORY_NOWHERE: none */
-	const char *rival_datanode;
-	uint64_t rival_list;
+	_Atomic(const char *) datanode; /* as in struct claim */
+	_Atomic uint64_t judged;      /* the generation for which `peer` is right, or NOT_JUDGED */
+	enum directory_source source; /* with the lock, as the rest */
+	uint64_t list;                /* the configuration that set it last */
+	struct claim *claims;         /* the first to announce it stands first */
 	char storage[];
 };
 
@@ -37,20 +45,22 @@ struct name {
 	char text[];
 };
 
-/* How many storages and names a peer was the first to announce. */
+/* How many storages and names a peer was the first to announce, and how many storages it announces
+ * now. */
 struct share {
-	unsigned storages, names;
+	unsigned storages, names, claims;
 };
 
 struct directory {
 	pthread_mutex_t lock;
+	struct directory_judge judge;
 	struct directory_entry *buckets[BUCKETS];
 	struct name *names;
 	struct share *shares; /* by the number of the peer */
 	size_t count, num_names;
 };
 
-struct directory *directory_new(size_t num_peers)
+struct directory *directory_new(size_t num_peers, const struct directory_judge *judge)
 {
 	struct directory *d = calloc(1, sizeof(*d));
 
@@ -61,8 +71,18 @@ struct directory *directory_new(size_t num_peers)
 		free(d);
 		return NULL;
 	}
+	d->judge = *judge;
 	pthread_mutex_init(&d->lock, NULL);
 	return d;
+}
+
+static void free_entry(struct directory_entry *e)
+{
+	for (struct claim *c = e->claims, *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(e);
 }
 
 void directory_free(struct directory *d)
@@ -72,7 +92,7 @@ void directory_free(struct directory *d)
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct directory_entry *e = d->buckets[i], *next; e; e = next) {
 			next = e->next;
-			free(e);
+			free_entry(e);
 		}
 	for (struct name *n = d->names, *next; n; n = next) {
 		next = n->next;
@@ -143,7 +163,7 @@ static int add(struct directory *d, const char *storage_id, struct share *share,
 	*e = (struct directory_entry){
 		.next = *bucket,
 		.peer = DIRECTORY_NOWHERE,
-		.rival = DIRECTORY_NOWHERE,
+		.judged = NOT_JUDGED,
 	};
 	memcpy(e->storage, storage_id, size);
 	*bucket = e;
@@ -154,62 +174,140 @@ static int add(struct directory *d, const char *storage_id, struct share *share,
 	return 0;
 }
 
-/* With the lock.  The peer announces a storage that another has.  The first rival stays. */
-static void note_rival(struct directory_entry *e, int peer, const char *name, uint64_t list)
+/* ---- judging: with the lock ------------------------------------------------------- */
+
+/* Sets the peer of an entry about which announcements count. */
+static void judge(struct directory *d, struct directory_entry *e)
 {
-	if (e->rival != DIRECTORY_NOWHERE && e->rival != peer)
-		return;
-	e->rival = peer;
-	e->rival_datanode = name;
-	e->rival_list = list;
+	const struct claim *c = e->claims;
+
+	while (c && !d->judge.has(d->judge.ctx, c->peer, e->storage))
+		c = c->next;
+	if (c)
+		atomic_store(&e->datanode, c->datanode);
+	atomic_store(&e->peer, c ? c->peer : DIRECTORY_NOWHERE);
 }
 
-/* With the lock.  The peer has withdrawn the storage, or has lost it. */
-static void release(struct directory_entry *e)
+/* The peer that has the storage now. */
+static int find_peer(struct directory *d, struct directory_entry *e)
 {
-	if (e->rival != DIRECTORY_NOWHERE) {
-		e->list = e->rival_list;
-		atomic_store(&e->datanode, e->rival_datanode);
+	uint64_t generation = atomic_load(d->judge.generation);
+
+	if (e->source == DIRECTORY_ANNOUNCED && atomic_load(&e->judged) != generation)
+		judge(d, e);
+	atomic_store(&e->judged, generation);
+	return atomic_load(&e->peer);
+}
+
+/* Announcements count again. */
+static void forget_word(struct directory_entry *e)
+{
+	e->source = DIRECTORY_ANNOUNCED;
+	atomic_store(&e->judged, NOT_JUDGED);
+}
+
+/* ---- setting: with the lock -------------------------------------------------------- */
+
+/* Finds or adds the entry and the name.  share: as in keep_name(). */
+static int prepare(struct directory *d, const char *storage_id, const char *datanode,
+		   enum directory_source source, struct share *share, struct directory_entry **ret,
+		   const char **ret_name)
+{
+	struct directory_entry *e = find(d, storage_id);
+	int r;
+
+	if (e && e->source > source)
+		return -EPERM;
+	r = keep_name(d, datanode, share, ret_name);
+	if (!r && !e) {
+		r = add(d, storage_id, share, &e);
+		if (!r)
+			atomic_store(&e->datanode, *ret_name);
 	}
-	atomic_store(&e->peer, e->rival);
-	e->rival = DIRECTORY_NOWHERE;
-}
-
-/* With the lock.  True if the storage is announced by another peer, which came first. */
-static bool is_of_another(const struct directory_entry *e, int peer)
-{
-	int has = atomic_load(&e->peer);
-
-	return e->source == DIRECTORY_ANNOUNCED && has != DIRECTORY_NOWHERE && has != peer;
+	*ret = e;
+	return r;
 }
 
 static int set(struct directory *d, const char *storage_id, const char *datanode, int peer,
 	       enum directory_source source, uint64_t list)
 {
-	struct directory_entry *e = find(d, storage_id);
-	struct share *share = source == DIRECTORY_ANNOUNCED ? &d->shares[peer] : NULL;
+	struct directory_entry *e;
 	const char *name;
-	int r;
+	int r = prepare(d, storage_id, datanode, source, NULL, &e, &name);
 
-	if (e && e->source > source)
-		return -EPERM;
-	r = keep_name(d, datanode, share, &name);
-	if (!r && !e)
-		r = add(d, storage_id, share, &e);
 	if (r)
 		return r;
-	if (source == DIRECTORY_ANNOUNCED && is_of_another(e, peer)) {
-		note_rival(e, peer, name, list);
-		return -EEXIST;
-	}
-	if (source != DIRECTORY_ANNOUNCED || e->rival == peer)
-		e->rival = DIRECTORY_NOWHERE;
 	e->source = source;
 	e->list = list;
 	atomic_store(&e->datanode, name);
 	atomic_store(&e->peer, peer);
+	atomic_store(&e->judged, NOT_JUDGED);
 	return 0;
 }
+
+/* Finds or adds the peer's claim. */
+static int claim(struct directory_entry *e, int peer, struct share *share, struct claim **ret)
+{
+	struct claim **at = &e->claims;
+
+	while (*at && (*at)->peer != peer)
+		at = &(*at)->next;
+	if (!*at && share->claims == DIRECTORY_MAX_EACH)
+		return -ENOSPC;
+	if (!*at) {
+		*at = calloc(1, sizeof(**at));
+		if (!*at)
+			return -ENOMEM;
+		(*at)->peer = peer;
+		share->claims++;
+	}
+	*ret = *at;
+	return 0;
+}
+
+static int announce(struct directory *d, const char *storage_id, const char *datanode, int peer,
+		    uint64_t list)
+{
+	struct share *share = &d->shares[peer];
+	struct directory_entry *e;
+	const char *name;
+	struct claim *c;
+	int r = prepare(d, storage_id, datanode, DIRECTORY_ANNOUNCED, share, &e, &name);
+
+	if (!r)
+		r = claim(e, peer, share, &c);
+	if (r)
+		return r;
+	c->datanode = name;
+	c->list = list;
+	atomic_store(&e->judged, NOT_JUDGED);
+	return 0;
+}
+
+/* Removes the peer's claim. */
+static void withdraw(struct directory *d, struct directory_entry *e, int peer)
+{
+	struct claim **at = &e->claims, *c;
+
+	while ((*at)->peer != peer)
+		at = &(*at)->next;
+	c = *at;
+	*at = c->next;
+	free(c);
+	d->shares[peer].claims--;
+	atomic_store(&e->judged, NOT_JUDGED);
+}
+
+static const struct claim *find_claim(const struct directory_entry *e, int peer)
+{
+	const struct claim *c = e->claims;
+
+	while (c && c->peer != peer)
+		c = c->next;
+	return c;
+}
+
+/* ---- the functions of directory.h --------------------------------------------------- */
 
 int directory_set(struct directory *d, const char *storage_id, const char *datanode, int peer,
 		  enum directory_source source)
@@ -239,7 +337,7 @@ int directory_announce(struct directory *d, const char *storage_id, const char *
 	int r;
 
 	pthread_mutex_lock(&d->lock);
-	r = set(d, storage_id, datanode, peer, DIRECTORY_ANNOUNCED, list);
+	r = announce(d, storage_id, datanode, peer, list);
 	pthread_mutex_unlock(&d->lock);
 	return r;
 }
@@ -249,20 +347,12 @@ void directory_end_announcement(struct directory *d, int peer, uint64_t list)
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
-			if (e->rival == peer && e->rival_list != list)
-				e->rival = DIRECTORY_NOWHERE;
-			if (e->source == DIRECTORY_ANNOUNCED && e->list != list &&
-			    atomic_load(&e->peer) == peer)
-				release(e);
+			const struct claim *c = find_claim(e, peer);
+
+			if (c && c->list != list)
+				withdraw(d, e, peer);
 		}
 	pthread_mutex_unlock(&d->lock);
-}
-
-/* With the lock.  Any source may set the storage again. */
-static void forget(struct directory_entry *e)
-{
-	e->source = DIRECTORY_ANNOUNCED;
-	release(e);
 }
 
 void directory_end_configuration(struct directory *d, uint64_t list)
@@ -271,7 +361,7 @@ void directory_end_configuration(struct directory *d, uint64_t list)
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
 			if (e->source == DIRECTORY_CONFIGURED && e->list != list)
-				forget(e);
+				forget_word(e);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -280,11 +370,22 @@ void directory_forget(struct directory *d, int peer)
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
-			if (e->rival == peer)
-				e->rival = DIRECTORY_NOWHERE;
-			if (atomic_load(&e->peer) == peer)
-				forget(e);
+			if (find_claim(e, peer))
+				withdraw(d, e, peer);
+			if (e->source != DIRECTORY_ANNOUNCED && atomic_load(&e->peer) == peer)
+				forget_word(e);
 		}
+	pthread_mutex_unlock(&d->lock);
+}
+
+void directory_forget_move(struct directory *d, const char *storage_id)
+{
+	struct directory_entry *e;
+
+	pthread_mutex_lock(&d->lock);
+	e = find(d, storage_id);
+	if (e && e->source == DIRECTORY_MOVED)
+		forget_word(e);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -294,11 +395,10 @@ void directory_keep_announced(struct directory *d, int peer,
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct directory_entry *e = d->buckets[i]; e; e = e->next) {
-			if (e->rival == peer && !may(ctx, e->rival_datanode))
-				e->rival = DIRECTORY_NOWHERE;
-			if (e->source == DIRECTORY_ANNOUNCED && atomic_load(&e->peer) == peer &&
-			    !may(ctx, atomic_load(&e->datanode)))
-				forget(e);
+			const struct claim *c = find_claim(e, peer);
+
+			if (c && !may(ctx, c->datanode))
+				withdraw(d, e, peer);
 		}
 	pthread_mutex_unlock(&d->lock);
 }
@@ -313,24 +413,39 @@ struct directory_entry *directory_find(struct directory *d, const char *storage_
 	return e;
 }
 
-int directory_peer(const struct directory_entry *e)
+int directory_peer(struct directory *d, struct directory_entry *e)
 {
-	return atomic_load(&e->peer);
+	int peer;
+
+	if (atomic_load(&e->judged) == atomic_load(d->judge.generation))
+		return atomic_load(&e->peer);
+	pthread_mutex_lock(&d->lock);
+	peer = find_peer(d, e);
+	pthread_mutex_unlock(&d->lock);
+	return peer;
 }
 
-bool directory_is_announced(const struct directory_entry *e)
-{
-	return atomic_load(&e->source) == DIRECTORY_ANNOUNCED;
-}
-
-void directory_each_rival(struct directory *d, directory_rival_fn *fn, void *ctx)
+void directory_each_announced(struct directory *d, directory_announced_fn *fn, void *ctx)
 {
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (const struct directory_entry *e = d->buckets[i]; e; e = e->next)
-			if (e->rival != DIRECTORY_NOWHERE)
-				fn(ctx, e->storage, e->rival, atomic_load(&e->peer));
+			for (const struct claim *c = e->claims;
+			     c && e->source == DIRECTORY_ANNOUNCED; c = c->next)
+				fn(ctx, e->storage, c->peer);
 	pthread_mutex_unlock(&d->lock);
+}
+
+const char *directory_datanode_at(struct directory *d, const struct directory_entry *e, int peer)
+{
+	const struct claim *c;
+	const char *name;
+
+	pthread_mutex_lock(&d->lock);
+	c = find_claim(e, peer);
+	name = c ? c->datanode : atomic_load(&e->datanode);
+	pthread_mutex_unlock(&d->lock);
+	return name;
 }
 
 const char *directory_datanode(const struct directory_entry *e)
@@ -349,8 +464,8 @@ size_t directory_count(struct directory *d, int peer)
 
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < BUCKETS; i++)
-		for (const struct directory_entry *e = d->buckets[i]; e; e = e->next)
-			count += atomic_load(&e->peer) == peer;
+		for (struct directory_entry *e = d->buckets[i]; e; e = e->next)
+			count += find_peer(d, e) == peer;
 	pthread_mutex_unlock(&d->lock);
 	return count;
 }

@@ -38,7 +38,7 @@ static int told(int error)
 bool peer_handle_is_current(const struct peer_handle *h)
 {
 	for (unsigned i = 0; i < h->num_entries; i++)
-		if (directory_peer(h->entries[i]) != h->peer->number)
+		if (directory_peer(h->peer->peers->directory, h->entries[i]) != h->peer->number)
 			return false;
 	return true;
 }

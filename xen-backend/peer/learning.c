@@ -15,8 +15,12 @@
  * yet are connected to again, as often as the pauses of their links allow.  Peers that have
  * announced a whole list are not: they have announced all their storages.
  *
- * A peer may announce lists at a pace, also over several connections.  A host that answers announces
- * a list on each connection and at most every half second.
+ * Whose a storage is that a peer announces, datanode/owners.h decides.  A storage that nobody has
+ * shown before is used only when the other peers were heard, or the first round is over: of two
+ * that show one storage none was the first then.
+ *
+ * A peer may announce lists at a pace, also over several connections.  A host that answers
+ * announces a list on each connection and at most every half second.
  */
 #include "peer/peers_private.h"
 
@@ -27,6 +31,8 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "datanode/registry.h"
+#include "read/store.h"
 #include "vreadif.h"
 
 #define LEARN_STEP 100U   /* ms between two peers of a round */
@@ -68,37 +74,82 @@ void peer_set_datanodes(struct peer *peer, char *datanodes)
 	directory_keep_announced(peer->peers->directory, peer->number, matches, datanodes);
 }
 
+/* True if a peer may still announce its first whole list in this round. */
+static bool is_any_awaited(const struct peers *p)
+{
+	size_t count = atomic_load(&p->num_peers);
+
+	for (size_t i = 0; i < count; i++)
+		if (atomic_load(&p->peers[i]->may_announce) && !atomic_load(&p->peers[i]->heard))
+			return true;
+	return false;
+}
+
+static void settle(struct peers *p)
+{
+	owners_settle(p->owners, OWNERS_PEERS);
+	registry_peers_changed(block_store_registry(p->store));
+}
+
+static void begin_list(struct peer *peer)
+{
+	peer->in_list = true;
+	peer->listed = 0;
+	peer->list++;
+	owners_begin_list(peer->peers->owners, peer->party);
+}
+
+static void end_list(struct peer *peer)
+{
+	struct peers *p = peer->peers;
+
+	peer->in_list = false;
+	directory_end_announcement(p->directory, peer->number, peer->list);
+	owners_end_list(p->owners, peer->party);
+	atomic_store(&peer->heard, true);
+	if (is_any_awaited(p))
+		registry_peers_changed(block_store_registry(p->store));
+	else
+		settle(p);
+}
+
+/* True if the storage is the peer's. */
+static bool take(struct peer *peer, const struct message_storage *s)
+{
+	char other[OWNERS_MAX_NAME + 1];
+	enum owners_verdict verdict;
+
+	if (!matches(peer->config.datanodes, s->datanode))
+		return false;
+	verdict = owners_show(peer->peers->owners, peer->party, s->id, other);
+	return verdict != OWNERS_FULL &&
+	       directory_announce(peer->peers->directory, s->id, s->datanode, peer->number,
+				  peer->list) == 0 &&
+	       (verdict == OWNERS_ITS || verdict == OWNERS_AWAITED);
+}
+
 /* On the thread of the first link. */
 int peer_on_storages(void *ctx, const struct message_storage *s, size_t count)
 {
 	struct peer *peer = ctx;
 	uint64_t epoch = link_epoch(peer->streams[0].link);
 
-	if (epoch != peer->list_epoch) { /* the list of the last connection may be incomplete */
-		peer->list_epoch = epoch;
-		peer->list++;
-		peer->listed = 0;
-	}
+	if (!peer->in_list || epoch != peer->list_epoch)
+		begin_list(peer); /* the list of the last connection may be incomplete */
+	peer->list_epoch = epoch;
 	peer->listed += count;
 	if (peer->listed > DIRECTORY_MAX)
 		return -E2BIG;
-	if (count == 0) {
-		directory_end_announcement(peer->peers->directory, peer->number, peer->list++);
-		peer->listed = 0;
-		atomic_store(&peer->heard, true);
-		if (pace_wait(&peer->lists, &list_limit, clock_ms()))
-			return -EBUSY;
-		pace_use(&peer->lists, &list_limit, clock_ms());
-	}
 	pthread_mutex_lock(&peer->lock);
 	for (size_t i = 0; i < count; i++)
-		if (matches(peer->config.datanodes, s[i].datanode) &&
-		    directory_announce(peer->peers->directory, s[i].id, s[i].datanode, peer->number,
-				       peer->list) == 0)
-			atomic_fetch_add(&peer->announced, 1);
-		else
-			atomic_fetch_add(&peer->refused, 1);
+		atomic_fetch_add(take(peer, &s[i]) ? &peer->announced : &peer->refused, 1);
 	pthread_mutex_unlock(&peer->lock);
+	if (count)
+		return 0;
+	end_list(peer);
+	if (pace_wait(&peer->lists, &list_limit, clock_ms()))
+		return -EBUSY;
+	pace_use(&peer->lists, &list_limit, clock_ms());
 	return 0;
 }
 
@@ -125,6 +176,8 @@ static void on_learn(void *peers)
 	if (p->learn_next < p->num_peers) {
 		link_wake(p->peers[p->learn_next++]->streams[0].link);
 	} else {
+		if (p->learn_round > 0)
+			settle(p);
 		p->learn_next = 0;
 		p->learn_round = (p->learn_round + 1) % LEARN_ALL;
 		pause = LEARN_PAUSE;
@@ -136,6 +189,10 @@ int peers_learn(struct peers *p)
 {
 	p->learn_next = 0;
 	p->learn_round = 0;
+	if (!p->event || !is_any_awaited(p))
+		settle(p);
+	else
+		owners_unsettle(p->owners, OWNERS_PEERS);
 	if (!p->event || !p->num_peers)
 		return 0;
 	return timer_start(&p->learn, p->event, LEARN_STEP, on_learn, p);

@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "datanode/registry.h"
 #include "policy/policy.h"
-#include "read/store.h"
 #include "vreadif.h"
 
 #define MAX_OPENS 128U /* OPENs under way for one pool */
@@ -195,17 +193,11 @@ static void on_opened(struct link_request *r, int error, const struct message_bl
 		finish_open(o, error, NULL, NULL);
 }
 
-/* Returns the entry of a storage that a peer has, or NULL.  What peers announce does not count for
- * a storage that a datanode of this host shows. */
-static struct directory_entry *find_entry(struct peers *p, const char *storage_id)
+/* Finds the entry of a storage.  Returns the number of the peer that has it. */
+static int find_entry(struct peers *p, const char *storage_id, struct directory_entry **ret)
 {
-	struct directory_entry *e = directory_find(p->directory, storage_id);
-
-	if (!e || directory_peer(e) == DIRECTORY_NOWHERE)
-		return NULL;
-	if (directory_is_announced(e) && registry_shows(block_store_registry(p->store), storage_id))
-		return NULL;
-	return e;
+	*ret = directory_find(p->directory, storage_id);
+	return *ret ? directory_peer(p->directory, *ret) : DIRECTORY_NOWHERE;
 }
 
 /* Finds the storages that are on peers and that the policy allows to read.  False: none of the
@@ -217,8 +209,8 @@ static bool find_places(struct opening *o, const struct policy *policy,
 	bool known = false;
 
 	for (unsigned i = 0; i < name->num_storages; i++) {
-		struct directory_entry *e = find_entry(p, name->storage_ids[i]);
-		int number = e ? directory_peer(e) : DIRECTORY_NOWHERE;
+		struct directory_entry *e;
+		int number = find_entry(p, name->storage_ids[i], &e);
 
 		known = known || number != DIRECTORY_NOWHERE;
 		if (number != DIRECTORY_NOWHERE &&
@@ -232,8 +224,10 @@ static bool find_places(struct opening *o, const struct policy *policy,
 
 bool peers_have(struct peers *p, const struct block_name *name)
 {
+	struct directory_entry *e;
+
 	for (unsigned i = 0; i < name->num_storages; i++)
-		if (!find_entry(p, name->storage_ids[i]))
+		if (find_entry(p, name->storage_ids[i], &e) == DIRECTORY_NOWHERE)
 			return false;
 	return name->num_storages > 0;
 }

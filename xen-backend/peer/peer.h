@@ -75,8 +75,12 @@ json_t *peers_status(struct peers *p);
  * id, or DATANODE/ID.  host: the name of a [peer] section; NULL: on no peer any more.  Handles that
  * were opened on another peer by this storage, and operations under way on such handles, fail with
  * -EAGAIN.  Returns 0; -ENOENT: no such peer; -EINVAL: not a storage id, or the storage's datanode
- * is unknown; -ENOSPC or -ENOMEM. */
+ * is unknown; -EPERM: the configuration pins it to a datanode of this host; -ENOSPC or -ENOMEM. */
 int peers_move(struct peers *p, const char *storage_id, const char *host);
+
+/* The operator has given the storage to a datanode of this host: the last peers_move() does not
+ * count any more. */
+void peers_forget_move(struct peers *p, const char *storage_id);
 
 /* base must stay mapped until peer_pool_free() has returned; then no peer can write to it any more.
  * 0 or -ENOMEM. */

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/timer.h"
+#include "datanode/registry.h"
 #include "peer/answering/server.h"
 #include "peer/rdma/rdma.h"
+#include "read/store.h"
 #include "peer/wire/tls.h"
 #include "peer/wire/tls_suite.h"
 
@@ -42,6 +44,14 @@ static int find_rdma(struct peers *p, char **ret_error)
 	return 0;
 }
 
+/* True if the storage, which the peer announces, is the peer's. */
+static bool is_peers(void *ctx, int peer, const char *storage_id)
+{
+	const struct peers *p = ctx;
+
+	return owners_keep(p->owners, p->peers[peer]->party, storage_id);
+}
+
 int peers_new(const struct peers_config *config, struct block_store *store, struct peers **ret,
 	      char **ret_error)
 {
@@ -52,7 +62,11 @@ int peers_new(const struct peers_config *config, struct block_store *store, stru
 	if (p) {
 		p->config = config;
 		p->store = store;
-		p->directory = directory_new(PEERS_MAX_EVER);
+		p->owners = registry_owners(block_store_registry(store));
+		p->directory =
+			directory_new(PEERS_MAX_EVER,
+				      &(struct directory_judge){is_peers, p,
+								owners_generation(p->owners)});
 	}
 	if (!p || !p->directory)
 		r = error_text(ret_error, -ENOMEM, "out of memory");
@@ -64,6 +78,8 @@ int peers_new(const struct peers_config *config, struct block_store *store, stru
 		r = add_configured(p, &config->peers[i], ret_error);
 	if (!r)
 		r = peers_set_configured(p, ret_error);
+	if (!r)
+		owners_unsettle(p->owners, OWNERS_PEERS); /* until peers_start() */
 	if (r)
 		peers_free(p);
 	else

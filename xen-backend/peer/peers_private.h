@@ -11,7 +11,7 @@
  *   streams.c   the connections to one peer
  *   opening.c   OPEN: asks one peer after the other
  *   handle.c    READ, STAT and CLOSE of blocks that are open on a peer
- *   conflicts.c storages that a peer announces and another one, or this host, has
+ *   conflicts.c storages that a peer announces and does not have
  *   pool.c      guests' pools, which the bytes go to
  *   request.c   makes requests and gives them to the link of a peer
  */
@@ -27,6 +27,7 @@
 #include "peer/settings.h"
 #include "base/counters.h"
 #include "base/pace.h"
+#include "datanode/owners.h"
 
 struct peer_server;
 struct rdma;
@@ -48,6 +49,7 @@ struct peer {
 	bool removed;              /* not configured any more; control thread only */
 	struct peers *peers;
 	int number;
+	char party[OWNERS_MAX_NAME + 1]; /* its name in datanode/owners.h */
 	struct stream streams[PEER_MAX_STREAMS];
 	unsigned num_streams;     /* at least 1; never changes */
 	struct counters counters; /* what the peer answered */
@@ -57,6 +59,7 @@ struct peer {
 	/* The number of the list that is being announced, link_epoch() of its connection, and how
 	 * many storages it has had.  Thread of the first link only, as the pace of lists. */
 	uint64_t list, list_epoch, listed;
+	bool in_list;
 	struct pace lists;
 };
 
@@ -66,6 +69,7 @@ struct peers {
 	struct tls_context *tls;
 	struct rdma *rdma; /* NULL: not used */
 	struct directory *directory;
+	struct owners *owners;              /* the registry's */
 	struct peer *peers[PEERS_MAX_EVER]; /* the control thread adds; peers_free() frees */
 	_Atomic size_t num_peers;
 	uint64_t configuration;     /* number of the newest configuration, for the directory */
@@ -139,15 +143,15 @@ bool peer_handle_is_current(const struct peer_handle *h);
 
 /* ---- storages.c ---- */
 
-/* Puts the storages of all [peer] sections into the directory, as far as they fit, and takes out
- * those that only earlier sections named.  0, or the first error with *ret_error (free() it; it may
- * be NULL). */
+/* Tells owners.h who the peers are.  Puts the storages of all [peer] sections into the directory,
+ * as far as they fit, and takes out those that only earlier sections named.  0, or the first error
+ * with *ret_error (free() it; it may be NULL). */
 int peers_set_configured(struct peers *p, char **ret_error);
 
 /* ---- conflicts.c ---- */
 
-/* Adds "conflicts" to the objects of peers that announce storages of others.  all: the objects, by
- * the number of the peer; NULL: the peer was removed. */
+/* Adds "conflicts" to the objects of peers that announce what they do not have.  all: the objects,
+ * by the number of the peer; NULL: the peer was removed. */
 void peers_tell_conflicts(struct peers *p, json_t *const *all);
 
 /* ---- reload.c ---- */

@@ -12,10 +12,13 @@
 #include "peer/peers_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "datanode/registry.h"
 #include "peer/answering/server.h"
+#include "read/store.h"
 
 void peer_free(struct peer *peer)
 {
@@ -39,6 +42,7 @@ int peers_add(struct peers *p, const struct peer_config *config)
 	pthread_mutex_init(&peer->lock, NULL);
 	peer->peers = p;
 	peer->number = (int)number;
+	snprintf(peer->party, sizeof(peer->party), "@%s", config->name);
 	r = peer_config_copy(&peer->config, config) ? streams_new(peer) : -ENOMEM;
 	if (!r && p->server)
 		r = peer_server_set_client(p->server, number, config);
@@ -186,4 +190,5 @@ void peers_reload(struct peers *p, const struct peers_config *config, json_t *ch
 		json_array_append_new(changes, json_string(error ? error : "out of memory"));
 	free(error);
 	peers_learn(p);
+	registry_peers_changed(block_store_registry(p->store));
 }

@@ -55,9 +55,31 @@ static int set_peer_configured(struct peer *peer, char **ret_error)
 	return 0;
 }
 
+/* 0 or -ENOMEM. */
+static int set_parties(struct peers *p)
+{
+	struct owners_pins *all = calloc(p->num_peers + 1, sizeof(*all));
+	size_t count = 0;
+	int r = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < p->num_peers; i++) {
+		const struct peer *peer = p->peers[i];
+
+		if (!peer->removed)
+			all[count++] =
+				(struct owners_pins){.name = peer->party,
+						     .storages = peer->config.storages,
+						     .is_silent = !peer->config.datanodes[0]};
+	}
+	if (!r)
+		r = owners_configure(p->owners, OWNERS_PEERS, all, count);
+	free(all);
+	return r;
+}
+
 int peers_set_configured(struct peers *p, char **ret_error)
 {
-	int r = 0;
+	int r = set_parties(p);
 
 	*ret_error = NULL;
 	p->configuration++;
@@ -109,11 +131,22 @@ static const char *known_datanode(struct peers *p, const char *storage_id,
 		       : NULL;
 }
 
+/* Records the move as the operator's word.  A peer that may announce nothing has no record. */
+static int record_move(struct peers *p, const char *storage_id, int number)
+{
+	const struct peer *peer = number == DIRECTORY_NOWHERE ? NULL : p->peers[number];
+
+	if (peer && !peer->config.datanodes[0])
+		return 0;
+	return registry_give(block_store_registry(p->store), storage_id, peer ? peer->party : NULL);
+}
+
 int peers_move(struct peers *p, const char *storage_id, const char *host)
 {
 	char name[MESSAGE_MAX_DATANODE + 1];
 	const char *slash = strchr(storage_id, '/'), *datanode = name;
 	int number, r = find_host(p, host, &number);
+	struct directory_entry *e;
 
 	if (r)
 		return r;
@@ -128,9 +161,19 @@ int peers_move(struct peers *p, const char *storage_id, const char *host)
 	}
 	if (!datanode || !storage_id[0] || strlen(storage_id) > VREAD_MAX_STORAGE_ID)
 		return -EINVAL;
-	r = directory_set(p->directory, storage_id, datanode, number, DIRECTORY_MOVED);
+	e = slash || number == DIRECTORY_NOWHERE ? NULL : directory_find(p->directory, storage_id);
+	if (e)
+		datanode = directory_datanode_at(p->directory, e, number);
+	r = record_move(p, storage_id, number);
+	if (!r)
+		r = directory_set(p->directory, storage_id, datanode, number, DIRECTORY_MOVED);
 	if (!r)
 		log_info("storage %s of %s: %s%s", storage_id, datanode,
 			 host ? "now on peer " : "not on a peer any more", host ? host : "");
 	return r;
+}
+
+void peers_forget_move(struct peers *p, const char *storage_id)
+{
+	directory_forget_move(p->directory, storage_id);
 }

@@ -47,11 +47,9 @@ static unsigned check_announced(struct doctor *d, const json_t *peer)
 
 	json_array_foreach(conflicts, i, conflict)
 	{
-		doctor_fail(d, text_member(peer, "name"),
-			    "`xl-vread doctor` there; if the storage is on that host, run xl-vread "
-			    "datanode move STORAGE HOST here",
-			    "it announces storage %.127s, which %.80s has",
-			    text_member(conflict, "storage"), text_member(conflict, "has"));
+		doctor_fail(d, text_member(peer, "name"), text_member(conflict, "remedy"),
+			    "it announces storage %.127s and is not asked for it: %.300s",
+			    text_member(conflict, "storage"), text_member(conflict, "problem"));
 	}
 	return (unsigned)json_array_size(conflicts);
 }

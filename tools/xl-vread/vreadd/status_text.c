@@ -411,7 +411,7 @@ static void print_device(FILE *out, const json_t *device)
 		text_wrap(out, 4, error);
 }
 
-/* Prints the storages that the peer announces and another has. */
+/* Prints the storages that the peer announces and does not have. */
 static void print_conflicts(FILE *out, const json_t *conflicts)
 {
 	char line[TEXT_WIDTH * 4];
@@ -420,8 +420,9 @@ static void print_conflicts(FILE *out, const json_t *conflicts)
 
 	json_array_foreach(conflicts, i, conflict)
 	{
-		snprintf(line, sizeof(line), "announces storage %.127s, which %.80s has",
-			 text_member(conflict, "storage"), text_member(conflict, "has"));
+		snprintf(line, sizeof(line),
+			 "announces storage %.127s and is not asked for it: %.180s",
+			 text_member(conflict, "storage"), text_member(conflict, "problem"));
 		text_wrap(out, 4, line);
 	}
 }

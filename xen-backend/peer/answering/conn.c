@@ -80,9 +80,9 @@ void conn_unref(struct conn *c)
 	free(c);
 }
 
-/* The first of the connection's descriptors is its socket.  Closing a descriptor is not enough.  A child process that was just spawned has a copy of the
- * descriptor until its program runs.  Until then the epoll would still report a connection that
- * is freed. */
+/* The first of the connection's descriptors is its socket.  Closing a descriptor is not enough.  A
+ * child process that was just spawned has a copy of the descriptor until its program runs.  Until
+ * then the epoll would still report a connection that is freed. */
 static void unwatch(struct conn *c)
 {
 	struct pollfd fds[TRANSPORT_MAX_FDS] = {{.fd = c->tls ? tls_fd(c->tls) : c->fd}};
