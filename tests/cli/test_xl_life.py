@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from tests.cli.control_socket import ControlSocket
 from tests.cli.test_xl_vread import BACK, DOMID, FRONT, UUID, XL_VREAD, Host
 from tests.cli.xenstored import Xenstored
 
@@ -216,6 +217,17 @@ def test_a_migrated_datanode_has_its_keys_there(host):
     assert host.migrate().returncode == 0
     assert host.other.value(f"/local/domain/0/backend/vread/{NEXT}/0/datanode/name") == "dn1"
     assert host.record() is None
+
+
+def test_vreadd_is_told_that_a_datanode_has_left(host, tmp_path):
+    host.add_domain()
+    host.keep(DATANODE)
+    path, config = tmp_path / "control.sock", tmp_path / "vread.conf"
+    config.write_text(f"[vreadd]\ncontrol-socket = {path}\n")
+    with ControlSocket(path, b"{}\n") as control:
+        done = host.migrate(VREAD_CONFIG=str(config))
+    assert done.returncode == 0
+    assert json.loads(control.requests[-1]) == {"command": "leave", "datanode": "dn1"}
 
 
 def test_what_xl_cannot_migrate_stays_as_it_is(host):

@@ -556,6 +556,27 @@ def test_a_storage_stays_while_its_domain_is_away(start, toolstack, disks, tmp_p
     assert refused()
     toolstack.destroy(9)
     gone(daemon)
+    assert refused()
     given = xl_vread("datanode", "give", disks["a"].storage, "thief", "--socket", daemon.control)
     assert given[0] == 0
     daemon.wait_until(lambda: not datanode(daemon, "thief").get("refused-storages"))
+
+
+def test_a_domain_that_has_left_the_host(start, toolstack, disks, tmp_path):
+    """xl-vread migrate says that the domain does not come back.  Its storage gives way then."""
+    copy = tmp_path / "copy.img"
+    shutil.copyfile(disks["a"].path, copy)
+    toolstack.domain(8)
+    toolstack.disk(8, "xvdb", copy)
+    daemon = start()
+    toolstack.disk(7, "xvdb", disks["a"].path)
+    toolstack.provision(7)
+    served_from(daemon, disks["a"])
+    daemon.wait_until(lambda: f"{disks['a'].storage} dn2*" in daemon.record.read_text())
+    toolstack.destroy(7)
+    gone(daemon)
+    assert daemon.ask(b'{"command": "leave", "datanode": "dn2"}\n') == b"{}\n"
+    toolstack.provision(8, name="dn3")
+    daemon.wait_until(lambda: datanode(daemon, "dn3") and datanode(daemon, "dn3")["filesystems"])
+    assert read(daemon, disks["a"]) == disks["a"].block.content()
+    assert b'expected a string \\"datanode' in daemon.ask(b'{"command": "leave"}\n')

@@ -440,6 +440,26 @@ static void who_comes_and_goes_keeps_what_it_has(void **state)
 	owners_free(o);
 }
 
+static void who_has_left_gives_way(void **state)
+{
+	struct owners *o = kept_owners();
+
+	(void)state;
+	configure_peers(o, "", true);
+	configure_guests(o, true, true);
+	owners_settle(o, OWNERS_DATANODES);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	configure_guests(o, false, true);
+	assert_int_equal(announce(o, "@b", "DS-1"), OWNERS_RECORDED);
+	owners_leave(o, "dn1");
+	assert_int_equal(announce(o, "@b", "DS-1"), OWNERS_ITS);
+	configure_guests(o, true, true); /* it is back, and waits for the other host */
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_RECORDED);
+	announce(o, "@b", NULL);
+	assert_int_equal(show(o, "dn1", "DS-1"), OWNERS_ITS);
+	owners_free(o);
+}
+
 static void a_section_of_that_name_makes_it_like_others(void **state)
 {
 	struct owners *o = kept_owners();
@@ -662,6 +682,7 @@ int main(void)
 		cmocka_unit_test_teardown(the_record_outlives_us, remove_file),
 		cmocka_unit_test_teardown(what_peers_have_outlives_us, remove_file),
 		cmocka_unit_test_teardown(who_comes_and_goes_keeps_what_it_has, remove_file),
+		cmocka_unit_test_teardown(who_has_left_gives_way, remove_file),
 		cmocka_unit_test_teardown(how_it_is_configured_counts_at_once, remove_file),
 		cmocka_unit_test_teardown(a_section_of_that_name_makes_it_like_others, remove_file),
 		cmocka_unit_test_teardown(a_contest_is_recorded, remove_file),

@@ -399,3 +399,29 @@ int datanode_await(const struct domain *d, const struct specs *s)
 			r = await_one(d, &s->spec[i]);
 	return r;
 }
+
+void datanode_leave(const struct specs *s)
+{
+	struct config *c = try_config();
+	const char *socket = c ? c->control_socket : CONTROL_DEFAULT_SOCKET;
+
+	for (unsigned i = 0; i < s->count && *socket; i++) {
+		const char *name = s->spec[i].policy.allow_datanodes;
+		char *error = NULL;
+		json_t *answer;
+
+		if (!s->spec[i].data_dirs)
+			continue;
+		if (control_try(socket,
+				json_pack("{s:s, s:s}", "command", "leave", "datanode", name),
+				&answer, &error) == 0)
+			json_decref(answer);
+		else
+			fprintf(stderr,
+				"%s; guests of this host read datanode %s by TCP until `xl-vread "
+				"datanode move` says where its storages are\n",
+				error ?: "out of memory", name);
+		free(error);
+	}
+	config_free(c);
+}

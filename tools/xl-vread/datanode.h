@@ -5,7 +5,7 @@
  *
  * A domain is a datanode if a device of it has data_dirs (spec.h).  These become keys in the
  * device's backend directory (docs/provisioning.md).  vreadd follows the keys, and the disks that
- * they name.  All functions but datanode_concerns() return CLI_OK, or an exit code of cli.h after
+ * they name.  All functions that return int return CLI_OK, or an exit code of cli.h after
  * printing what is wrong.
  */
 #ifndef XL_VREAD_DATANODE_H
@@ -35,5 +35,9 @@ int datanode_write_keys(const struct domain *d, const struct specs *s);
 /* Waits until vreadd has judged the keys of s, for some seconds at most.  Fails if vreadd refuses
  * them.  That vreadd does not run, or did not judge in time, is printed, and is no failure. */
 int datanode_await(const struct domain *d, const struct specs *s);
+
+/* Tells vreadd that the domain, whose record was s, has left this host for good.  What vreadd does
+ * not know is printed, and is no failure. */
+void datanode_leave(const struct specs *s);
 
 #endif

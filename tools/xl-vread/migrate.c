@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "datanode.h"
 #include "domains.h"
 #include "record.h"
 #include "remote.h"
@@ -221,7 +222,8 @@ static int move_stopped(const struct options *o, const struct domain *d, struct 
 	return cli_error(r, "domain %s keeps running here", d->name);
 }
 
-static int move(const struct options *o, const struct domain *d, struct remote *remote)
+static int move(const struct options *o, const struct domain *d, const struct specs *s,
+		struct remote *remote)
 {
 	int r = o->stop ? move_stopped(o, d, remote) : move_live(o, d, remote);
 
@@ -230,6 +232,7 @@ static int move(const struct options *o, const struct domain *d, struct remote *
 	if (!asked(remote, REMOTE_GO, REMOTE_DONE))
 		r = cli_error(CLI_FAILED, "domain %s is on %s now, but may be paused there",
 			      d->name, o->host);
+	datanode_leave(s);
 	return record_remove(d) ?: r;
 }
 
@@ -249,7 +252,7 @@ static int migrate(const struct options *o, const struct domain *d)
 			      "%s: xl-vread receive did not answer there; nothing was moved",
 			      o->host);
 	else
-		r = move(o, d, &remote);
+		r = move(o, d, &s, &remote);
 	if (remote.to || remote.from)
 		end(&remote);
 	specs_free(&s);

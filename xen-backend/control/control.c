@@ -160,6 +160,16 @@ static json_t *give(struct control *control, const json_t *o)
 	return done(r, error);
 }
 
+static json_t *leave(struct control *control, const json_t *o)
+{
+	const char *datanode = json_string_value(json_object_get(o, "datanode"));
+
+	if (!datanode)
+		return json_pack("{s:s}", "error", "expected a string \"datanode\"");
+	control->commands->leave(control->ctx, datanode);
+	return json_object();
+}
+
 static json_t *move(struct control *control, const json_t *o)
 {
 	const char *storage = json_string_value(json_object_get(o, "storage"));
@@ -191,13 +201,15 @@ static json_t *answer(struct client *c, const json_t *o, const json_error_t *err
 		return move(control, o);
 	if (strcmp(command, "give") == 0)
 		return give(control, o);
+	if (strcmp(command, "leave") == 0)
+		return leave(control, o);
 	if (strcmp(command, "trace") == 0)
 		return tracing_answer(o);
 	if (strcmp(command, "reload") == 0)
 		return control->commands->reload(control->ctx);
 	return json_pack("{s:s}", "error",
-			 "unknown command: expected \"status\", \"move\", \"give\", \"trace\" or "
-			 "\"reload\"");
+			 "unknown command: expected \"status\", \"move\", \"give\", \"leave\", "
+			 "\"trace\" or \"reload\"");
 }
 
 /* Takes a request of length bytes.  True, false: as client_write(). */

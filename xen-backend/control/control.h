@@ -92,6 +92,11 @@
  *
  * records that the storage belongs to that datanode of this host.  Answered with {}.
  *
+ *   {"command": "leave", "datanode": "NAME"}
+ *
+ * says that the datanode's domain has left this host for good, so that other hosts may have its
+ * storages.  Answered with {}.
+ *
  *   {"command": "trace", "seconds": 5, "after": 17}
  *
  * traces requests of guests for that many seconds from now on, 0 to 60; without "seconds" nothing
@@ -143,6 +148,8 @@ struct control_commands {
 	/* Records that the storage belongs to the datanode.  0, or negative errno with *ret_error
 	 * (free() it). */
 	int (*give)(void *ctx, const char *storage, const char *datanode, char **ret_error);
+	/* The datanode's domain has left this host for good. */
+	void (*leave)(void *ctx, const char *datanode);
 	/* Reads the configuration again.  The answer; a new reference. */
 	json_t *(*reload)(void *ctx);
 };

@@ -235,6 +235,14 @@ static int give(void *ctx, const char *storage, const char *datanode, char **ret
 	return r ? error_text(ret_error, r, "%s: %s", storage, strerror(-r)) : 0;
 }
 
+static void leave(void *ctx, const char *datanode)
+{
+	struct daemon *d = ctx;
+
+	registry_leave(block_store_registry(d->datanodes.store), datanode);
+	log_datanode(LOG_LEVEL_INFO, datanode, "its domain has left this host");
+}
+
 /* ---- reloading ------------------------------------------------------------------------ */
 
 static void tell_systemd(const struct daemon *d)
@@ -290,6 +298,7 @@ static const struct control_commands commands = {
 	.status = status,
 	.move = move,
 	.give = give,
+	.leave = leave,
 	.reload = reload,
 };
 

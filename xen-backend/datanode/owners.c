@@ -629,3 +629,16 @@ int owners_give(struct owners *o, const char *storage_id, const char *party)
 	pthread_mutex_unlock(&o->lock);
 	return r;
 }
+
+void owners_leave(struct owners *o, const char *datanode)
+{
+	pthread_mutex_lock(&o->lock);
+	for (unsigned i = 0; i < OWNERS_BUCKETS; i++)
+		for (struct owned *e = o->table.buckets[i]; e; e = e->next)
+			if (e->stays && !strcmp(e->owner, datanode)) {
+				e->stays = false;
+				o->changed = true;
+			}
+	owners_changed(o);
+	pthread_mutex_unlock(&o->lock);
+}

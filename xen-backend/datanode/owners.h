@@ -13,7 +13,7 @@
  *
  * The record of a datanode that is not configured any more gives way to the next party that shows
  * the storage. It does not if the datanode comes and goes with its domain: while the domain is away
- * nobody gets what the datanode has, unless the operator gives it.
+ * nobody gets what the datanode has, unless the operator gives it, or the domain has left the host.
  *
  * A peer that announces all its storages, and this one not, has withdrawn the storage: the next
  * party that shows it gets it. So a datanode may move from one host to another without an operator.
@@ -123,6 +123,10 @@ int owners_each(struct owners *o, const char *party, owners_storage_fn *fn, void
  * 0; -ENOENT: no such party is configured; -EPERM: the configuration says otherwise; -EINVAL: not a
  * storage id; -ENOSPC or -ENOMEM. */
 int owners_give(struct owners *o, const char *storage_id, const char *party);
+
+/* The domain of the datanode has left this host for good: what the datanode has gives way, as that
+ * of a datanode that does not come and go, once it is not configured any more. */
+void owners_leave(struct owners *o, const char *datanode);
 
 /* ---- the record: owners_file.c ---- */
 

@@ -457,6 +457,12 @@ void registry_peers_changed(struct registry *s)
 	roster_put(all);
 }
 
+void registry_leave(struct registry *s, const char *datanode)
+{
+	owners_leave(s->owners, datanode);
+	registry_peers_changed(s);
+}
+
 int registry_give(struct registry *s, const char *storage_id, const char *party)
 {
 	int r = owners_give(s->owners, storage_id, party);

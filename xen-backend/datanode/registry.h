@@ -104,6 +104,8 @@ int registry_change(struct registry *r, const struct owners_pins *all, size_t co
 void registry_changed(struct registry *r);
 /* Says that the storage belongs to that party from now on. Returns as owners_give(). */
 int registry_give(struct registry *r, const char *storage_id, const char *party);
+/* As owners_leave(). */
+void registry_leave(struct registry *r, const char *datanode);
 /* Whose storages are, for peer/, which tells what peers show. */
 struct owners *registry_owners(struct registry *r);
 /* What peers show, or who they are, has changed: storages may belong to others than before. Writes
