@@ -8,24 +8,17 @@ import signal
 import socket
 import threading
 import time
-from pathlib import Path
 
-from tests.support.waiting import eventually
+from tools.vreadd import stop_process
 
 PIECE = 16 << 10
 
 
 @contextlib.contextmanager
 def stopped(pid):
-    """Meanwhile no thread of the process runs.  Threads stop one after the other, some time after
-    the signal."""
-    tasks = Path(f"/proc/{pid}/task")
-    os.kill(pid, signal.SIGSTOP)
+    """Meanwhile no thread of the process runs."""
+    stop_process(pid)
     try:
-        eventually(
-            lambda: all("State:\tT" in t.read_text() for t in tasks.glob("*/status")),
-            what="the process stopped",
-        )
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
