@@ -54,7 +54,8 @@ def ask(connection, handle, length=4 * MIB, count=CREDITS - 1):
 
 
 def ask_and_take_nothing(connection, block):
-    """Does not wait for the answer to its OPEN: it comes when the host may have a buffer."""
+    """Does not wait for the answer to its OPEN: it comes when the host may have a buffer.  With one
+    worker the OPEN is done before the READs."""
     connection.send(wire.OPEN, 1, wire.open_body(POOL, block.id, block.genstamp, ["DS-1"]))
     ask(connection, FIRST_HANDLE)
 
@@ -89,7 +90,7 @@ def serves(start_asker, address, image, name="d"):
 def test_slow_hosts_take_all_buffers(start, start_asker, image, files, buffers, slow):
     """One connection after the other, since a connection alone may have more than each of several.
     Each host holds a quarter at most."""
-    host, address = start(keys={"buffers": buffers})
+    host, address = start(keys={"buffers": buffers, "workers": 1})
 
     def holds(share):
         eventually(
@@ -111,7 +112,7 @@ def test_slow_hosts_take_all_buffers(start, start_asker, image, files, buffers, 
 
 def test_a_slow_host_connects_again_and_again(start, start_asker, image, files):
     """What its connections held is back when they have ended, and counts until then."""
-    host, address = start()
+    host, address = start(keys={"workers": 1})
     block = image.blocks[0]
     with contextlib.ExitStack() as last:
         for _ in range(3 * CONNECTIONS):
@@ -137,7 +138,7 @@ def unsent(address):
 def test_answers_of_closed_connections_stay_in_the_kernel(start, start_asker, image, files):
     """A host takes nothing and makes more connections than it may have, so that this host closes
     the oldest ones.  What they have not taken must go with them."""
-    host, address = start()
+    host, address = start(keys={"workers": 1})
     with contextlib.ExitStack() as stack:
         for _ in range(2 * CONNECTIONS):
             connection = stack.enter_context(wire.connect(address, *files["a"]))

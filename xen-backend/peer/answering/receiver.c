@@ -55,7 +55,7 @@ static int listen_first(struct conn *c)
 static int admit(struct conn *c)
 {
 	struct client *client = server_find_client(c->server, c->tls);
-	struct conn *oldest;
+	struct conn *oldest = NULL;
 
 	if (!client) {
 		conn_refuse(c, STRANGER_FAILED,
@@ -63,9 +63,11 @@ static int admit(struct conn *c)
 			    "than one");
 		return -EACCES;
 	}
-	if (client->connections >= MAX_EACH) {
-		/* This is not c, which is no connection of the client yet. */
+	pthread_mutex_lock(&c->server->lock);
+	if (client->connections >= MAX_EACH) /* c is no connection of the client yet */
 		oldest = server_oldest(c->server, client);
+	pthread_mutex_unlock(&c->server->lock);
+	if (oldest) {
 		conn_refuse(oldest, STRANGER_ENDS, "it has too many connections");
 		conn_close(oldest);
 	}

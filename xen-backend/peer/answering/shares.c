@@ -63,7 +63,8 @@ void conn_end_counting(struct conn *c)
 	client_count(c->server, c->client, -1, 0, 0);
 }
 
-/* True if a client, or a connection, that holds `held` may take one more of `all`, of which `used` are held. */
+/* True if a client, or a connection, that holds `held` may take one more of `all`, of which `used`
+ * are held. */
 static bool may_take(unsigned held, unsigned most, unsigned used, unsigned all, unsigned without)
 {
 	unsigned left = all - used, kept = without < all / 2 ? without : all / 2;
