@@ -15,7 +15,7 @@ PAIRS = (REPOSITORY / "docs/compatibility.md").read_text()
 PLATFORMS = (REPOSITORY / "docs/platforms.md").read_text()
 NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+\.\w+)(?:::(\w+))?`", PAGE + PAIRS + PLATFORMS)))
 TABLES = re.findall(
-    r"^\|(?! rule| attack|---| boundary)(.*)\|$", PAGE.split("## Rules of Xen")[1], re.M
+    r"^\|(?! rule| attack| what |---| boundary)(.*)\|$", PAGE.split("## Rules of Xen")[1], re.M
 )
 # Their ABI may change with each release of Xen.
 UNSTABLE = ("libxenctrl", "libxenguest", "libxenlight", "libxlutil")
