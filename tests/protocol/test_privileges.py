@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,8 @@ from tests.cli.xenstored import Xenstored
 from tests.support.clock import Clock
 from tests.support.daemon import REPOSITORY, Image, binary, children, open_block
 from tests.support.ivshmemfront import Driver, Qemu, Server
-from tests.support.owner import needs_root
 from tests.support.reloading import changed, reload
+from tests.support.users import folder_of, needs_root
 from tests.support.waiting import eventually
 
 pytestmark = needs_root
@@ -29,12 +28,8 @@ ACCOUNT = pwd.getpwnam(USER)
 
 @pytest.fixture
 def folder():
-    """A folder of the user: for sockets and state.  pytest's own folders are root's alone."""
-    path = Path(tempfile.mkdtemp(prefix="vread-user-"))
-    os.chown(path, ACCOUNT.pw_uid, ACCOUNT.pw_gid)
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    with folder_of(ACCOUNT) as path:
+        yield path
 
 
 @pytest.fixture(scope="module")

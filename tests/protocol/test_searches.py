@@ -3,18 +3,22 @@
 connections as it may have, fills the queue of its own; a neighbour's searches wait and succeed."""
 
 import errno
-import os
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from tests.support.daemon import STORAGE, open_block, second_datanode
 from tests.support.hdfs_dir import POOL
-from tests.support.localfront import OPEN, PAGE, STAT, open_data, open_part, request
-from tests.support.owner import needs_root
+from tests.support.localfront import (
+    OPEN,
+    PAGE,
+    STAT,
+    LocalFront,
+    open_data,
+    open_part,
+    request,
+)
 from tests.support.slowing import stopped
+from tests.support.users import as_user, needs_root
 from tests.support.waiting import eventually
 
 pytestmark = needs_root
@@ -27,28 +31,16 @@ ABSENT = 4711  # no block
 
 
 @pytest.fixture
-def folder():
-    """A folder that every user may search, for the socket."""
-    path = Path(tempfile.mkdtemp(prefix="vread-searches-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
-
-
-@pytest.fixture
-def daemon(folder, start_daemon, image):
-    extra = second_datanode(folder, image, lists_pools=False)
-    layout = folder / "second.json"
+def daemon(tmp_path, start_daemon, image):
+    extra = second_datanode(tmp_path, image, lists_pools=False)
+    layout = tmp_path / "second.json"
     layout.write_text(layout.read_text().replace("/dfs/data", "/dfs"))  # without blocks
-    return start_daemon(folder=folder, allow="dn1 dn2", local="mode = 0666\n", extra=extra)
+    return start_daemon(allow="dn1 dn2", local="mode = 0666\n", extra=extra)
 
 
 def connect_as(user, daemon):
-    os.seteuid(user)
-    try:
-        return daemon.front()
-    finally:
-        os.seteuid(0)
+    with as_user(user, daemon.socket) as path:
+        return LocalFront(path)
 
 
 def begin_open(front, block_id, genstamp, n):

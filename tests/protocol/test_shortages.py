@@ -6,18 +6,15 @@ import contextlib
 import itertools
 import os
 import pwd
-import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.support.clock import Clock
 from tests.support.daemon import Image, open_status, vreadd_with_parser
-from tests.support.owner import needs_root
+from tests.support.users import folder_of, needs_root
 from tests.support.waiting import eventually
 
 USER = "games"  # of this file only: the kernel counts descriptors on their way by user
@@ -37,12 +34,8 @@ sys.stdin.read()
 
 @pytest.fixture
 def folder():
-    """A folder of the user: for sockets and state.  pytest's own folders are root's alone."""
-    path = Path(tempfile.mkdtemp(prefix="vread-shortage-"))
-    os.chown(path, ACCOUNT.pw_uid, ACCOUNT.pw_gid)
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    with folder_of(ACCOUNT) as path:
+        yield path
 
 
 @pytest.fixture(params=["asan", pytest.param("release", marks=pytest.mark.thorough)])

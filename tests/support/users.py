@@ -7,10 +7,13 @@ with as_user(1001, daemon.socket) as path:
 
 import contextlib
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 from tests.support.owner import needs_root
 
-__all__ = ["as_user", "needs_root"]
+__all__ = ["as_user", "folder_of", "needs_root"]
 
 
 @contextlib.contextmanager
@@ -26,3 +29,14 @@ def as_user(uid, path):
             os.seteuid(0)
     finally:
         os.close(fd)
+
+
+@contextlib.contextmanager
+def folder_of(account):
+    """A folder of the user (of the pwd module), for sockets and state, that all users may search.
+    pytest's own folders are root's alone."""
+    path = Path(tempfile.mkdtemp(prefix="vread-user-"))
+    os.chown(path, account.pw_uid, account.pw_gid)
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
