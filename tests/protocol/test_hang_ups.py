@@ -33,6 +33,7 @@ from tools.vreadd import stop_process
 
 PAGES = 64  # of a pool
 PARSER_CHANNELS = 4
+MORE_HANDS = 3  # than one, of a queue
 
 
 @pytest.fixture
@@ -174,24 +175,25 @@ def test_a_parser_that_hangs_delays_no_block_of_another_datanode(tmp_path, image
 
 def test_a_parser_that_hangs_costs_a_bounded_number_of_threads(tmp_path, image, clock):
     """Questions that its threads have no time for are not asked.  They are forgotten when the
-    datanode is removed."""
+    datanode is removed.  A client that names the hanging datanode alone waits for it."""
     block = image.blocks[0]
     extra = second_datanode(tmp_path, image)
     daemon = Daemon(tmp_path, image, extra=extra, clock=clock, allow="dn1 dn2")
     try:
-        with daemon.front() as front:
+        with daemon.front() as waiting, daemon.front() as front:
             parser = parser_of(daemon)["pid"]
             stop_process(parser)
-            assert open_status(front, block, storages=[STORAGE, "DS-2"]) == 0
+            push_open(waiting, block)
             eventually(lambda: has_unread(parser), what="the first question")
             threads = daemon.threads()
             for _ in range(100):
                 assert open_status(front, block, storages=[STORAGE, "DS-2"]) == 0
-            assert daemon.threads() <= threads + 2 * PARSER_CHANNELS
+            assert daemon.threads() <= threads + 2 * (PARSER_CHANNELS + MORE_HANDS)
             text = daemon.config.read_text()
             first, second = text.index("[datanode dn1]"), text.index("[datanode dn2]")
             daemon.config.write_text(text[:first] + text[second:])
             changed(daemon, "[datanode dn1]: removed")
+            assert waiting.responses(1)[0].status == -errno.EBUSY
             assert open_status(front, block) == -errno.ENODEV
             assert open_status(front, block, storages=["DS-2"]) == 0
         assert daemon.stop() == 0

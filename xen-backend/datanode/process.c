@@ -457,22 +457,25 @@ uint64_t parser_cpu_ms(struct parser *p)
 	return ms;
 }
 
+/* A question is asked again if the process ended before its answer was due: another question may be
+ * to blame. */
 int parser_ask(struct parser *p, const struct parser_question *q)
 {
 	unsigned limit = q->long_answer ? LONG_ANSWER_MS : p->answer_ms;
 
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
-		uint64_t incarnation;
+		uint64_t incarnation, due;
 		struct channel *c = take_channel(p, q->long_answer, &incarnation);
 		int r, result;
 
 		if (!c)
 			break;
+		due = clock_ms() + limit;
 		r = parser_exchange(c, q, limit, -1, &result);
 		give_back(p, c, incarnation, r);
 		if (r == 0)
 			return is_shortage(result) ? -ENOMEM : result;
-		if (r == -ETIMEDOUT)
+		if (r == -ETIMEDOUT || clock_ms() >= due)
 			break;
 	}
 	return -EBUSY;
