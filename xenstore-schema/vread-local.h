@@ -26,8 +26,14 @@
  *
  * From then on sections 3 and 4 of vreadif.h and its operations hold, but without grants and
  * without a pool directory.  Nothing more is sent on the socket.  The connection ends when either
- * side closes its socket.  When the backend ends, it does not clear the alive byte, so a frontend
- * must watch the socket as well as the ring.  After a protocol error the backend closes.
+ * side closes its socket or shuts it down for writing.  The backend does so after a protocol error,
+ * and when it ends.  It does not clear the alive byte, so a frontend must watch the socket as well
+ * as the ring.
+ *
+ * By closing its socket, or shutting it down for writing, the frontend gives the memory back: the
+ * backend frees the pages, and who reads them finds zeros.  So a frontend does this after its last
+ * access.  Until then the bytes of a response stay in the pool, also when the backend has ended the
+ * connection or has itself ended, and the connection and its pages count against the user.
  *
  * All integers are in the byte order of the machine.
  */
@@ -59,7 +65,7 @@ struct vread_local_welcome {
 };
 
 /*
- * After a status that is not 0 the backend closes the connection:
+ * After a status that is not 0 the backend closes its socket:
  *
  *   EINVAL      malformed hello; do not repeat it
  *   ENOMEM      the backend is out of memory or file descriptors, or this user has as many

@@ -60,11 +60,12 @@ static bool backend_alive(struct local *l)
 	return __atomic_load_n(l->rings + VREAD_RING_ALIVE_OFFSET, __ATOMIC_RELAXED) == 1;
 }
 
+/* Wakes threads of this process that wait.  The backend must not hear of it before destroy(): it
+ * frees the pages then, and other threads may still copy bytes out of the slice. */
 static void set_broken(struct local *l)
 {
-	/* The end of the socket tells the backend. */
 	__atomic_store_n(&l->broken, true, __ATOMIC_RELEASE);
-	shutdown(l->link.sock, SHUT_RDWR);
+	shutdown(l->link.sock, SHUT_RD);
 }
 
 static bool is_broken(struct local *l)

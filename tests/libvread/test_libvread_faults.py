@@ -56,9 +56,9 @@ def stopped(daemon):
         os.kill(daemon.pid, signal.SIGCONT)
 
 
-def kill(daemon):
+def kill(daemon, by=signal.SIGKILL):
     """Kills the daemon and waits until it is dead, without reaping it."""
-    os.kill(daemon.pid, signal.SIGKILL)
+    os.kill(daemon.pid, by)
     os.waitid(os.P_PID, daemon.pid, os.WEXITED | os.WNOWAIT)
 
 
@@ -138,6 +138,18 @@ def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
         for completion in completions:
             c.release(completion)
         expect(errno.ENOTCONN, lambda: c.reap())
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_bytes_of_a_completion_stay_when_it_ends(lib, mortal, block, by):
+    """Another call notices that the connection is over."""
+    with opened(lib, mortal, block) as (c, f):
+        f.submit(0, 1 << 20)
+        (completion,) = c.reap()
+        kill(mortal, by)
+        expect(errno.ENOTCONN, lambda: f.pread(10, 5_000_000))
+        assert vreadlib.data(completion) == block.content()[: 1 << 20]
+        c.release(completion)
 
 
 def test_a_new_connection_after_a_restart(lib, mortal, served, block):

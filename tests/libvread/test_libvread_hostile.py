@@ -6,6 +6,7 @@ Also tests of the requests that libvread sends to a correct backend: which, when
 
 import errno
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -62,6 +63,12 @@ def expect(number, call):
     with pytest.raises(OSError) as error:
         call()
     assert error.value.errno == number
+
+
+def has_hung_up(channel):
+    poll = select.poll()
+    poll.register(channel.sock, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 # ---- the ring ----------------------------------------------------------------
@@ -133,12 +140,17 @@ def data_on_the_socket(channel, request):
     ],
 )
 def test_protocol_violation_ends_the_connection(lib, backend, connection, answer):
+    """The backend hears of it when the program disconnects: it frees the pool then, and threads of
+    the program may still copy bytes of earlier responses."""
     with open_file(connection) as f:
+        (channel,) = backend.channels
         good, backend.on_request = backend.on_request, answer
         expect(errno.ENOTCONN, lambda: f.pread(1000, 0))
         expect(errno.ENOTCONN, lambda: f.read(10))
         expect(errno.ENOTCONN, lambda: open_file(connection))
         assert not connection.connected()
+        assert answer is event_without_answer_then_hang_up or not has_hung_up(channel)
+    connection.close()
     eventually(lambda: not backend.channels)  # the backend sees the closed socket
     backend.on_request = good
     with vreadlib.Connection(lib, backend.path) as c, open_file(c) as f:

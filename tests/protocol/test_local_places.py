@@ -165,6 +165,32 @@ def test_connections_that_wait_for_a_disk_keep_their_places(start_daemon, tmp_pa
             assert open_status(again, block, storages=[STORAGE]) == 0
 
 
+def test_connections_that_nobody_hangs_up_keep_their_places(start_daemon, image):
+    """Programs break the protocol, and keep sockets and memory when vreadd has ended the
+    connections."""
+    daemon = start_daemon(local=FOR_ALL + "max-connections = 5\n")  # four, as there is a neighbour
+    with daemon.front() as neighbour, contextlib.ExitStack() as kept:
+        fronts = [kept.enter_context(front(daemon, HOGS[0])) for _ in range(4)]
+        for broken in fronts:
+            broken.queues[0].set_producer(5000)
+            broken.queues[0].notify()
+            assert broken.closed_within(SOON)
+        for _ in range(10):
+            with pytest.raises(Refused) as refused:
+                front(daemon, HOGS[0])
+            assert refused.value.errno == errno.ENOMEM
+        port = daemon.status()["ports"]["local"]
+        assert (port["connections"], port["pages"]) == (5, 5 * 65)
+        assert reads(neighbour, image)
+        fronts[0].close()
+        daemon.wait_until(lambda: len(states(daemon)) == 4)
+        with front(daemon, HOGS[0]) as again:
+            assert reads(again, image)
+        kept.close()
+        daemon.wait_until(lambda: states(daemon) == ["Connected"])
+        assert daemon.status()["ports"]["local"]["pages"] == 65
+
+
 def break_the_protocol(daemon, uid):
     with front(daemon, uid) as broken:
         broken.queues[0].set_producer(5000)

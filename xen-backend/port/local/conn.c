@@ -6,6 +6,11 @@
  * A frontend has a few seconds for its hello and gets one answer. From then on its socket is only a
  * sign of life: data on the socket, or its end, ends the connection.
  *
+ * The frontend gives the memory back by hanging up. Until then it may copy the bytes of a response
+ * out of the pool, also when we have ended the connection, and a freed page reads as zeros. So we
+ * end a connection by shutting our side down, and the pages are freed, and count, until the
+ * frontend hangs up. When the port closes, the pages are left to the frontends.
+ *
  * The kernel counts descriptors that nobody has taken from a socket against the user of vreadd,
  * also after vreadd has closed its end. So a user may leave only a few answers unread: later hellos
  * of that user wait in their sockets. An answer is unread until SIOCOUTQ is 0: the frontend has
@@ -13,8 +18,8 @@
  * leaves the socket by an edge of EPOLLOUT.
  *
  *   hello ---> queued, while earlier answers are unread
- *        `---> session, answer unread ---> session ---> over: session ends ---> freed
- *                                  `-----> over, answer unread: the socket is kept -'
+ *        `---> session ---> over ---> freed, when the session has ended, the frontend has hung up
+ *                                     and the answer was read
  */
 #include "port/local/conn.h"
 
@@ -243,7 +248,7 @@ static int begin_session(struct local_conn *c, const char **ret_reason)
 	return 0;
 }
 
-/* Hands the descriptors over. From then on the socket tells when they were taken. */
+/* Hands the descriptors over. From then on the socket tells when they were taken and given back. */
 static int welcome_frontend(struct local_conn *c, const struct vread_local_hello *hello,
 			    const char **ret_reason)
 {
@@ -255,6 +260,7 @@ static int welcome_frontend(struct local_conn *c, const struct vread_local_hello
 		*ret_reason = strerror(-r);
 		return -ENOMEM;
 	}
+	c->handed_out = true;
 	share_close_memory_fds(&c->share);
 	return 0;
 }
@@ -297,10 +303,27 @@ static bool answer_was_read(const struct local_conn *c)
 	       (size_t)bytes < sizeof(struct vread_local_welcome);
 }
 
-/* Closes the socket and frees c, as far as nothing more is to come. */
+/* True if the frontend may still read the memory. */
+static bool is_lent(const struct local_conn *c)
+{
+	return c->handed_out && !c->given_back;
+}
+
+static void free_memory(struct local_conn *c)
+{
+	share_destroy(&c->share, !is_lent(c));
+	give_back(c, LOCAL_PAGES);
+	give_back(c, LOCAL_LARGE_PAGES);
+}
+
+/* Frees memory, socket and c, as far as nothing more is to come. */
 static void tidy(struct local_conn *c)
 {
-	if (c->fd >= 0 && !c->held[LOCAL_ANSWERS]) {
+	const bool awaited = is_lent(c) && c->port->fd >= 0;
+
+	if (!c->session && !awaited)
+		free_memory(c);
+	if (c->fd >= 0 && !c->held[LOCAL_ANSWERS] && !awaited) {
 		c->io = sd_event_source_disable_unref(c->io);
 		close(c->fd);
 		c->fd = -1;
@@ -319,6 +342,13 @@ static void look_at_answer(struct local_conn *c)
 	resume(c->port);
 }
 
+/* The frontend reads the memory no more. If the port is closing, the pages stay: a frontend that
+ * hangs up because of that may have threads that have not noticed. */
+static void hang_up(struct local_conn *c)
+{
+	c->given_back |= c->port->fd >= 0;
+}
+
 static int on_socket(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct local_conn *c = userdata;
@@ -326,10 +356,11 @@ static int on_socket(sd_event_source *source, int fd, uint32_t events, void *use
 	bool connected = c->session;
 	ssize_t n;
 
-	(void)events;
 	if (connected || c->over)
 		look_at_answer(c);
 	if (c->over) {
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			hang_up(c);
 		tidy(c);
 		return 0;
 	}
@@ -342,6 +373,8 @@ static int on_socket(sd_event_source *source, int fd, uint32_t events, void *use
 		return 0;
 	if (n > 0 && !connected && take_hello(c, message, (size_t)n))
 		return 0;
+	if (n <= 0)
+		hang_up(c);
 	if (n > 0 && connected) {
 		local_user_violated(c->user, clock_ms());
 		log_device(LOG_LEVEL_WARN, c->conn.name, "closed: data after HELLO");
@@ -372,6 +405,12 @@ static int watch_socket(struct local_conn *c)
 	if (r < 0)
 		return r;
 	return timer_start(&c->deadline, event, 1000ULL * HELLO_SECONDS, on_deadline, c);
+}
+
+const char *local_conn_awaits(const struct local_conn *c)
+{
+	return c->held[LOCAL_ANSWERS] ? "its program has not taken the descriptors"
+				      : "its program has not hung up";
 }
 
 /* ---- beginning and end ------------------------------------------------------------- */
@@ -437,7 +476,7 @@ void local_conn_free(struct local_conn *c)
 	sd_event_source_disable_unref(c->io);
 	if (c->fd >= 0)
 		close(c->fd);
-	share_destroy(&c->share);
+	free_memory(c);
 	for (unsigned kind = 0; kind < LOCAL_PLACES; kind++)
 		give_back(c, kind);
 	resume(c->port);
@@ -448,29 +487,29 @@ static void ended(struct port_conn *conn)
 {
 	struct local_conn *c = conn_of(conn);
 
-	log_device(LOG_LEVEL_DEBUG, c->conn.name, "disconnected, %u pages freed",
-		   (unsigned)c->held[LOCAL_PAGES]);
+	log_device(LOG_LEVEL_DEBUG, c->conn.name, "disconnected");
 	c->session = NULL;
-	share_destroy(&c->share);
-	give_back(c, LOCAL_PAGES);
-	give_back(c, LOCAL_LARGE_PAGES);
 	tidy(c);
 }
 
-void local_conn_end(struct local_conn *c)
+static void end(struct local_conn *c)
 {
-	if (c->over)
-		return;
 	c->over = true;
 	c->deadline = timer_free(c->deadline);
 	if (!c->session)
 		give_back(c, LOCAL_ANSWERS); /* it has no descriptors */
-	if (c->held[LOCAL_ANSWERS]) {
-		shutdown(c->fd, SHUT_RDWR);
-		sd_event_source_set_io_events(c->io, EPOLLOUT | EPOLLET);
+	if (c->held[LOCAL_ANSWERS] || is_lent(c)) {
+		shutdown(c->fd, SHUT_WR);
+		sd_event_source_set_io_events(c->io, EPOLLRDHUP | EPOLLOUT | EPOLLET);
 		look_at_answer(c);
 	}
 	if (c->session)
 		c->port->events.disconnect(c->port->events.ctx, c->session);
+}
+
+void local_conn_end(struct local_conn *c)
+{
+	if (!c->over)
+		end(c);
 	tidy(c);
 }

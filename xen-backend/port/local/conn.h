@@ -17,7 +17,7 @@ struct local_conn {
 	struct port_conn conn;
 	struct local_port *port;
 	struct local_conn *next;
-	int fd; /* -1: closed, because the connection is over and its answer was read */
+	int fd; /* -1: closed, because the connection is over and nothing more is to come */
 	sd_event_source *io;
 	struct timer *deadline; /* of the hello */
 	pid_t pid;
@@ -26,7 +26,9 @@ struct local_conn {
 	struct share share;
 	void *session; /* NULL before the hello, and when the session has ended */
 	bool queued;   /* its hello waits until earlier answers have been read */
-	bool over;     /* it is freed when its session has ended and its answer was read */
+	bool over;
+	bool handed_out; /* the frontend got the descriptors */
+	bool given_back; /* and reads the memory no more */
 	_Atomic(const char *) failure;
 };
 
@@ -49,12 +51,16 @@ struct local_port {
 /* Starts a connection. Takes over fd, an accepted socket. */
 void local_conn_start(struct local_port *port, int fd);
 /*
- * Ends the connection, and frees c when its session has ended and the frontend has read its answer,
- * or at once. Until then c holds its places.
+ * Ends the connection. Frees c when its session has ended and the frontend has read its answer and
+ * hung up, or at once. Until then c holds its places. If the port closes, c does not wait for the
+ * frontend to hang up: then call this again for a connection that is over.
  */
 void local_conn_end(struct local_conn *c);
-/* Frees a connection without a session, also if its answer is unread. */
+/* Frees a connection without a session at once. */
 void local_conn_free(struct local_conn *c);
+
+/* Why a connection without a session that is over is still there. */
+const char *local_conn_awaits(const struct local_conn *c);
 
 /* Decides whether the connection may publish, by its user and the port's publish_uids. */
 void local_conn_set_rights(struct local_conn *c);

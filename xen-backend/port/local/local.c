@@ -179,7 +179,7 @@ json_t *local_port_devices(const struct local_port *p)
 
 	for (const struct local_conn *c = p->conns; c; c = c->next) {
 		uint32_t ring_pages = c->conn.queue[0].ring_bytes / VREAD_PAGE_SIZE;
-		bool unread = c->over && !c->session;
+		bool waits = c->over && !c->session;
 
 		json_array_append_new(
 			devices,
@@ -190,7 +190,7 @@ json_t *local_port_devices(const struct local_port *p)
 				  "num_queues", (int)c->conn.num_queues, "ring_pages",
 				  (int)ring_pages, "pool_pages", (int)c->conn.pool_pages, "pid",
 				  (int)c->pid, "uid", (int)c->user->uid, "last_error",
-				  unread ? "its program has not taken the descriptors" : NULL));
+				  waits ? local_conn_awaits(c) : NULL));
 	}
 	return devices;
 }

@@ -96,7 +96,7 @@ int share_create(struct share *s, const struct vread_local_hello *hello)
 	for (unsigned i = 0; !r && i < s->num_queues; i++)
 		r = queue_create(&s->queue[i]);
 	if (r) {
-		share_destroy(s);
+		share_destroy(s, true);
 		return r;
 	}
 	init_rings(s, ring_bytes);
@@ -116,18 +116,18 @@ void share_close_memory_fds(struct share *s)
 	s->pool_fd = s->rings_fd = -1;
 }
 
-static void memory_destroy(uint8_t *memory, size_t bytes)
+static void memory_destroy(uint8_t *memory, size_t bytes, bool free_pages)
 {
-	if (!memory)
-		return;
-	madvise(memory, bytes, MADV_REMOVE);
-	munmap(memory, bytes);
+	if (memory && free_pages)
+		madvise(memory, bytes, MADV_REMOVE);
+	if (memory)
+		munmap(memory, bytes);
 }
 
-void share_destroy(struct share *s)
+void share_destroy(struct share *s, bool free_pages)
 {
-	memory_destroy(s->pool, s->pool_bytes);
-	memory_destroy(s->rings, s->rings_bytes);
+	memory_destroy(s->pool, s->pool_bytes, free_pages);
+	memory_destroy(s->rings, s->rings_bytes, free_pages);
 	share_close_memory_fds(s);
 	for (unsigned i = 0; i < s->num_queues; i++) {
 		close_fd(s->queue[i].epoll_fd);

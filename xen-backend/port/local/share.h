@@ -31,10 +31,11 @@ struct share {
 /* 0 or negative errno. On failure nothing is left to destroy. */
 int share_create(struct share *s, const struct vread_local_hello *hello);
 /*
- * Frees the pages of the memory, also if the frontend keeps its descriptors and mappings. A page
- * that the frontend touches from then on is zero, and counts against the frontend.
+ * Does nothing if there is no share. free_pages: frees the pages of the memory, also if the
+ * frontend keeps its descriptors and mappings. A page that the frontend touches from then on is
+ * zero, and counts against the frontend.
  */
-void share_destroy(struct share *s);
+void share_destroy(struct share *s, bool free_pages);
 /*
  * Fills fds with the descriptors for the frontend, in the order of vread-local.h. Returns their
  * number.
