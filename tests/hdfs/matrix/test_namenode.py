@@ -83,7 +83,9 @@ def test_open_files_are_read_without_the_namenode(bed, host, fate, replicas, bac
     vreadd, client = host
     said = len(client.logged())
     name = f"/without-namenode-{fate}-{replicas}-{backend}"
-    client.do("outage-begin", name=name, on=REPLICAS[replicas], size=700_001, block=256 << 10)
+    wanted = {"on": REPLICAS[replicas], "size": 700_001, "block": 256 << 10}
+    begun = client.do("outage-begin", name=name, **wanted)
+    assert "fallback.blocks" not in begun["stats"], begun
     with contextlib.ExitStack() as stack:
         if backend == "killed":
             stack.enter_context(no_vreadd(bed, vreadd, client))

@@ -8,8 +8,8 @@
  *
  * The frontend gives the memory back by hanging up. Until then it may copy the bytes of a response
  * out of the pool, also when we have ended the connection, and a freed page reads as zeros. So we
- * end a connection by shutting our side down, and the pages are freed, and count, until the
- * frontend hangs up. When the port closes, the pages are left to the frontends.
+ * end a connection by shutting our side down, and the pages stay, and count, until the frontend
+ * hangs up. When the port closes, the pages are left to the frontends.
  *
  * The kernel counts descriptors that nobody has taken from a socket against the user of vreadd,
  * also after vreadd has closed its end. So a user may leave only a few answers unread: later hellos

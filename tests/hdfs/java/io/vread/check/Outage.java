@@ -64,7 +64,7 @@ final class Outage {
 
   /**
    * Each client has read a file before. "name": before the names of the files. "on", "size" and
-   * "block": as for {@link Content#write}.
+   * "block": as for {@link Content#write}. "stats": of the reading by vRead.
    */
   private Map<String, Object> begin(Context context, Args args) throws Exception {
     Content before = Content.write(context, args.text("name") + "-before", args);
@@ -72,6 +72,7 @@ final class Outage {
     for (String moment : MOMENTS.keySet()) {
       files.put(moment, Content.write(context, args.text("name") + "-" + moment, args));
     }
+    Statistics start = Statistics.now();
     for (String by : CLIENTS) {
       String name = args.text("name") + "-" + by;
       DistributedFileSystem client = context.newClient(conf(context.client(by).getConf(), name));
@@ -87,7 +88,7 @@ final class Outage {
       opening.put(
           by, new Reader(client, null, () -> Reading.once(client, before, Ways.all().get("1m"))));
     }
-    return Map.of();
+    return Map.of("stats", Statistics.now().minus(start));
   }
 
   /**
