@@ -8,7 +8,8 @@
                     dn1                      dn2        dn3 (no vreadd serves it)
 
 Files have two replicas.  So the client reads some blocks of its own host, some of the other host,
-and some that only one of the hosts can serve.
+and some that only one of the hosts can serve.  The hostile parties (hostile.py) are a user and the
+QEMU of a guest here, and another host that reads from there.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, publishing_to
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
+from tests.support.ivshmemfront import Server
 from tests.support.peers import free_address
 from tests.support.torture import CLIENT_PROPERTIES
 from tests.support.waiting import eventually
@@ -26,6 +28,8 @@ from tools.vreadd import Vreadd
 
 DISK_MIB = 384
 HERE, THERE = "dn1", "dn2"
+HOSTILE = "hostile"
+FOR_ALL = "[local]\nmode = 0666\n"
 SPACE_USED = "org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.ReplicaCachingGetSpaceUsed"
 CONF = CLIENT_PROPERTIES | {
     "dfs.namenode.redundancy.interval.seconds": "1s",
@@ -48,11 +52,13 @@ class Bed:
     hdfs: HdfsCluster
     here: Vreadd
     there: Vreadd
+    ivshmem: Server
     client: HadoopClient  # not started
+    hostile: dict  # arguments of hostile_parties()
 
     @property
     def daemons(self):
-        return {"here": self.here, "there": self.there}
+        return {"here": self.here, "there": self.there, "ivshmem": self.ivshmem}
 
 
 @contextlib.contextmanager
@@ -76,17 +82,24 @@ def soak_bed(folder, variant):
     with contextlib.ExitStack() as stack:
         stack.callback(hdfs.stop)
         hdfs.attach_disks()
+        ivshmem = Server(folder, HOSTILE, variant=variant, memory="16M", queues=2)
+        stack.callback(stop, ivshmem)
         there = Vreadd(
             hdfs.served(THERE),
             variant,
             publish=(THERE,),
-            sections=authority.host("there", listen=address) + peer("here", allow_datanodes=THERE),
+            sections=authority.host("there", listen=address)
+            + peer("here", allow_datanodes=THERE)
+            + peer(HOSTILE, allow_datanodes=THERE),
         )
         here = Vreadd(
             hdfs.served(HERE),
             variant,
             publish=(HERE,),
-            sections=authority.host("here") + peer("there", address=address, datanodes=THERE),
+            sections=authority.host("here")
+            + peer("there", address=address, datanodes=THERE)
+            + ivshmem.sections
+            + FOR_ALL,
         )
         for name, daemon in ((HERE, here), (THERE, there)):
             stack.enter_context(daemon)
@@ -95,7 +108,18 @@ def soak_bed(folder, variant):
         properties = vread_properties(here.endpoint, **PATIENCE | {"timeout_ms": 2000})
         client = HadoopClient(hdfs, properties, folder / "client.log", publishers=(HERE, THERE))
         eventually(lambda: has_storages_of_there(here), what=lambda: what_both_say(here, there))
-        yield Bed(hdfs, here, there, client)
+        (data_dir,) = hdfs.datanode(THERE).data_dirs
+        hostile = {
+            "user": [here.endpoint],
+            "qemu": [ivshmem.sockets[HOSTILE]],
+            "host": [address, *authority.certificate(HOSTILE), authority.ca, data_dir],
+        }
+        yield Bed(hdfs, here, there, ivshmem, client, hostile)
+
+
+def stop(server):
+    status = server.stop()
+    assert status == 0, f"vread-ivshmem ended with {status}:\n{server.log()}"
 
 
 def what_both_say(here, there):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One soak: starts the bed, reads and writes (tests/hdfs/java, torture) while disturbances happen,
-and judges.  __main__.py and test_soak.py call soak().
+"""One soak: starts the bed, reads and writes (tests/hdfs/java, torture) while disturbances happen
+and hostile parties take what they get, and judges.  __main__.py and test_soak.py call soak().
 """
 
+import contextlib
 import os
 import random
 import re
@@ -11,8 +12,9 @@ from collections import Counter
 from pathlib import Path
 
 from tests.soak import standstill
-from tests.soak.bed import soak_bed
+from tests.soak.bed import HOSTILE, soak_bed
 from tests.soak.disturbances import DISTURBANCES
+from tests.soak.hostile import UID, hostile_parties
 from tests.support.waiting import eventually
 
 PAUSES = (0.5, 4.0)  # s between a recovery and the next disturbance
@@ -95,7 +97,7 @@ def soak(folder, seconds, seed, variant="asan", tell=print):
     The bed is in `folder`, which must not exist; what is kept of standstills is beside it."""
     with soak_bed(folder, variant) as bed:
         before = {name: descriptors(daemon) for name, daemon in bed.daemons.items()}
-        with bed.client:
+        with bed.client, hostile_parties(bed.hostile, seed) as parties:
             bed.client.send("torture", seconds=seconds, seed=seed, **FILES)
             disturber = Disturber(bed, Path(folder).parent, seed, tell)
             end = time.monotonic() + seconds
@@ -103,7 +105,32 @@ def soak(folder, seconds, seed, variant="asan", tell=print):
                 disturber.disturb()
             answer = bed.client.receive("torture", ANSWER_TIMEOUT)
         leaked = leaked_descriptors(bed, before)
-    return ledger(answer, disturber, leaked) | {"seed": seed, "seconds": seconds}
+        held = still_held(bed)
+    told = ledger(answer, disturber, leaked, held, parties.turns())
+    return told | {"seed": seed, "seconds": seconds}
+
+
+def still_held(bed):
+    """What the hostile parties still hold when they have ended: {what: how much}"""
+    left = {}
+
+    def nothing():
+        here, there = bed.here.status(), bed.there.status()
+        users = [device.get("uid") for device in here["devices"]]
+        names = [device["name"] for device in here["devices"]]
+        left.update(
+            {
+                "connections of the user": users.count(UID),
+                "devices of the guest": names.count(f"kvm:{HOSTILE}"),
+                "unread answers": here["ports"]["local"]["unread"],
+                "buffers of other hosts": there["peers"]["server"]["buffers_used"],
+            }
+        )
+        return not any(left.values())
+
+    with contextlib.suppress(AssertionError):
+        eventually(nothing, 60)
+    return left
 
 
 def leaked_descriptors(bed, before):
@@ -122,7 +149,7 @@ def leaked_descriptors(bed, before):
     return left
 
 
-def ledger(answer, disturber, leaked):
+def ledger(answer, disturber, leaked, held, hostile):
     stats, complaints = answer["stats"], answer["complaints"]
     fallbacks = {
         name.removeprefix("fallback.reasons."): count
@@ -144,6 +171,8 @@ def ledger(answer, disturber, leaked):
         "disturbances": dict(sorted(disturber.done.items())),
         "longest recovery, s": round(disturber.longest_recovery, 1),
         "standstills": disturber.standstills,
+        "hostile parties": hostile,
+        "still held": held,
         "leaked descriptors": leaked,
         "peak memory, MiB": {name: round(mib) for name, mib in disturber.peak_mib.items()},
         "complaints": complaints,
@@ -151,8 +180,12 @@ def ledger(answer, disturber, leaked):
 
 
 def is_good(told):
-    """True if no byte was wrong, no read failed that TCP would have done, and nothing leaked.  A
-    vreadd that ended with a sanitizer's report has ended the soak with an error before."""
-    return not (
-        told["wrong bytes"] or told["failed reads"] or any(told["leaked descriptors"].values())
+    """True if no byte was wrong, no read failed that TCP would have done, nothing leaked, and each
+    hostile party had turns.  A vreadd that ended with a sanitizer's report has ended the soak with
+    an error before."""
+    return (
+        not (told["wrong bytes"] or told["failed reads"])
+        and not any(told["still held"].values())
+        and not any(told["leaked descriptors"].values())
+        and all(told["hostile parties"].values())
     )

@@ -23,7 +23,7 @@ COUNTS = {
 }
 
 
-def told(leaked=0, **complaints):
+def told(leaked=0, held=None, turns=7, **complaints):
     disturber = SimpleNamespace(
         done=Counter(vreadd_hangs=2),
         longest_recovery=1.25,
@@ -31,7 +31,8 @@ def told(leaked=0, **complaints):
         peak_mib={"here": 40.4},
     )
     answer = COUNTS | {"complaints": COUNTS["complaints"] | complaints}
-    return ledger(answer, disturber, {"here": leaked})
+    hostile = {"user": {"says_nothing": 3}, "qemu": {"storms": turns} if turns else {}}
+    return ledger(answer, disturber, {"here": leaked}, held or {}, hostile)
 
 
 def test_the_ledger_of_a_good_soak():
@@ -46,6 +47,7 @@ def test_the_ledger_of_a_good_soak():
         "changes by owners": 5,
         "fallbacks": {"ENODEV": 4},
         "disturbances": {"vreadd_hangs": 2},
+        "hostile parties": {"user": {"says_nothing": 3}, "qemu": {"storms": 7}},
         "leaked descriptors": {"here": 0},
         "peak memory, MiB": {"here": 40},
     }
@@ -54,7 +56,13 @@ def test_the_ledger_of_a_good_soak():
 
 @pytest.mark.parametrize(
     "found",
-    [{"wrong": ["/a at 7"]}, {"unexpected_failures": ["/a: java.io.IOException"]}, {"leaked": 1}],
+    [
+        {"wrong": ["/a at 7"]},
+        {"unexpected_failures": ["/a: java.io.IOException"]},
+        {"leaked": 1},
+        {"held": {"pages": 65}},
+        {"turns": 0},
+    ],
     ids=lambda found: next(iter(found)),
 )
 def test_the_ledger_of_a_bad_soak(found):
@@ -72,6 +80,7 @@ def test_a_short_soak(tmp_path, monkeypatch):
     print(json.dumps(found, indent=1))
     assert is_good(found)
     assert set(begun) == set(DISTURBANCES)
+    assert found["hostile parties"].keys() == {"user", "qemu", "host"}
     assert found["bytes by vRead"] > 0 and found["bytes by vRead of the other host"] > 0
     assert len(found["standstills"]) >= len(DISTURBANCES)
     for name in found["standstills"]:

@@ -80,6 +80,10 @@ class Server:
             self.kill()
             raise
 
+    @property
+    def pid(self):
+        return self.process.pid
+
     def write(self, sections):
         """Replaces the configuration, without a reload."""
         self.sections = f"[vreadd]\nivshmem-socket = {self.control}\n" + "".join(sections)
