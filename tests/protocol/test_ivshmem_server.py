@@ -34,6 +34,7 @@ from tests.support.ivshmemfront import (
     word,
 )
 from tests.support.localfront import ALIVE_OFFSET, PAGE, Gone
+from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 
 SOON = 60  # s, however busy the machine is
@@ -202,6 +203,30 @@ def test_memory_of_qemus_that_have_ended(start_server):
             qemu = kept.enter_context(Qemu(server.sockets["g1"]))
             qemu.socket.shutdown(how)
             eventually(lambda q=qemu: allocated(q) == 0, SOON)
+
+
+LIMITED = """
+mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/it && cd /sys/fs/cgroup/it &&
+echo {limit} >memory.max && echo {used} >memory.current && : >memory.stat &&
+echo 0::/it >own && mount --bind own /proc/$$/cgroup && cd / && exec "$@"
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("more", [0, 16 * MIB])
+def test_the_memory_limit_of_the_service(start_server, more):
+    """The kernel would kill the service, and all guests would lose vRead."""
+    limits = LIMITED.format(limit=100 * MIB + more, used=84 * MIB)
+    wrapper = ["unshare", "--mount", "sh", "-c", limits, "limited"]
+    server = start_server("g1", memory="16M", wrapper=wrapper)
+    if more:
+        with Qemu(server.sockets["g1"]) as qemu:
+            assert len(qemu.memory) == 16 * MIB
+        return
+    with pytest.raises(Gone):
+        Qemu(server.sockets["g1"])
+    said = "MemoryMax of this service leaves too little for the memory of its section"
+    assert said in server.log()
 
 
 def test_memory_of_a_qemu_that_is_refused(start_server):

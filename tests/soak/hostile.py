@@ -47,7 +47,7 @@ class Party:
         try:
             while True:
                 way = chance.choice(self.ways)
-                with contextlib.suppress(Gone, OSError, EOFError, TimeoutError):
+                with contextlib.suppress(Gone, Refused, OSError, EOFError):
                     way(chance)
                     self.done[way.__name__] += 1
                 time.sleep(chance.uniform(0, MOMENT))

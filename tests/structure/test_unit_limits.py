@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The limits in vreadd.service hold what its comments count, and the comments count what the code
-allows."""
+"""Each service has limits of memory and tasks.  Those of vreadd and vread-ivshmem hold what their
+comments count, and the comments count what the code allows."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 BACKEND = REPOSITORY / "xen-backend"
 UNIT = (BACKEND / "control/vreadd.service").read_text()
+IVSHMEM = (BACKEND / "ivshmem-server/vread-ivshmem.service").read_text()
 MIB = 1 << 20
 
 
@@ -15,9 +18,19 @@ def constant(path, pattern):
     return int(re.search(pattern, (REPOSITORY / path).read_text())[1])
 
 
-def limit(name):
-    value, unit = re.search(rf"^{name}=(\d+)(G?)$", UNIT, re.M).groups()
-    return int(value) << (30 if unit else 0)
+def limit(name, unit=UNIT):
+    value, giga = re.search(rf"^{name}=(\d+)(G?)$", unit, re.M).groups()
+    return int(value) << (30 if giga else 0)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for top in ("tools", "xen-backend") for path in (REPOSITORY / top).rglob("*.service")],
+    ids=lambda path: path.stem,
+)
+@pytest.mark.parametrize("name", ["MemoryMax", "TasksMax"])
+def test_each_service_has_limits(path, name):
+    assert re.search(rf"^{name}=\d+[MG]?$", path.read_text(), re.M)
 
 
 def test_memory_max_holds_all_budgets():
@@ -50,3 +63,15 @@ def test_tasks_max_holds_all_threads():
     spare = constant("xen-backend/ring/session.c", r"SPARE_HANDS (\d+)U")
     assert int(terms[0][1]) >= queues + spare + 1
     assert int(terms[1][1]) >= 3 * channels + 2
+
+
+def test_memory_max_of_vread_ivshmem():
+    ((count, each),) = re.findall(r"^#   (\d+) guests of (\d+) MiB", IVSHMEM, re.M)
+    (own,) = re.findall(r"^#   (\d+) MiB for the program", IVSHMEM, re.M)
+    needed = (int(count) * int(each) + int(own)) * MIB
+    assert needed <= limit("MemoryMax", IVSHMEM)
+    sections = "xen-backend/control/config/sections.c"
+    assert int(count) == constant(sections, r"MAX_IVSHMEM (\d+)U")
+    assert int(each) == constant(sections, r"\.memory = (\d+)U << 20")
+    guest = "xen-backend/ivshmem-server/guest.c"
+    assert int(own) >= constant(guest, r"OWN_MEMORY \((\d+) << 20\)")

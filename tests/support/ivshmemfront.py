@@ -57,9 +57,9 @@ def section(name, path, **keys):
 
 class Server:
     """One vread-ivshmem.  `sections` are the lines of vread.conf that vreadd needs, too; `extra`
-    are lines for vread-ivshmem alone."""
+    are lines for vread-ivshmem alone; `wrapper` is a command that starts it."""
 
-    def __init__(self, folder, *names, variant="asan", clock=None, extra="", **keys):
+    def __init__(self, folder, *names, variant="asan", clock=None, extra="", wrapper=(), **keys):
         self.extra = extra
         self.killed = False
         self.control = folder / "ivshmem.sock"
@@ -69,7 +69,7 @@ class Server:
         self.write([section(name, self.sockets[name], **keys) for name in names])
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [REPOSITORY / "build" / variant / "vread-ivshmem", "-c", self.config],
+                [*wrapper, REPOSITORY / "build" / variant / "vread-ivshmem", "-c", self.config],
                 stdout=log,
                 stderr=log,
                 env=os.environ | (clock.environment if clock else {}),

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_group.h"
 #include "base/unix_listen.h"
 #include "control/config.h"
 
@@ -26,6 +27,9 @@
  * with guests that come and go.
  */
 static const struct pace_limit connects = {.burst = 30, .each_ms = 1000};
+
+/* Beside the memory of guests: what the program itself takes. */
+#define OWN_MEMORY (16 << 20)
 
 /* ---- a QEMU ------------------------------------------------------------------------ */
 
@@ -115,6 +119,8 @@ static const char *refusal(struct guest *g)
 		return "another QEMU is connected";
 	if (g->qemu >= 0)
 		return "the last QEMU has not taken its descriptors, and keeps its connection";
+	if (memory_group_spare("", 0) < (int64_t)g->memory + OWN_MEMORY)
+		return "MemoryMax of this service leaves too little for the memory of its section";
 	return pace_wait(&g->pace, &connects, clock_ms()) ? "QEMUs connect too often" : NULL;
 }
 
