@@ -248,15 +248,25 @@ static void connect_one(struct world *w)
 	assert_int_equal(w->connects, 1);
 }
 
-/* Attaches device 3 of domain 8. */
+/* Attaches device 3 of a domain, which gets the backend's state `expected`. */
+static void attach_to(struct world *w, unsigned domid, const char *vm, const char *expected)
+{
+	char text[64];
+
+	fake_write(vm, "/local/domain/%u/vm", domid);
+	fake_introduce(domid);
+	fake_write("1", "/local/domain/%u/device/vread/3/state", domid);
+	snprintf(text, sizeof(text), "/local/domain/%u/device/vread/3", domid);
+	fake_write(text, BACK "/%u/3/frontend", domid);
+	fake_write("1", BACK "/%u/3/state", domid);
+	pump(w);
+	snprintf(text, sizeof(text), BACK "/%u/3/state", domid);
+	assert_string_equal(fake_read(text), expected);
+}
+
 static void attach_another(struct world *w)
 {
-	fake_introduce(8);
-	fake_write("1", "/local/domain/8/device/vread/3/state");
-	fake_write("/local/domain/8/device/vread/3", BACK "/8/3/frontend");
-	fake_write("1", BACK "/8/3/state");
-	pump(w);
-	assert_string_equal(fake_read(BACK "/8/3/state"), "2");
+	attach_to(w, 8, "/vm/bbbb", "2");
 }
 
 static bool alive_byte(void)
@@ -1194,6 +1204,36 @@ static void test_the_domain_of_a_hung_session_is_destroyed(void **state)
 	assert_int_equal(fake_watches(), BASE_WATCHES);
 }
 
+static void destroy(struct world *w, unsigned domid)
+{
+	fake_remove("/local/domain/%u", domid);
+	fake_release(domid);
+	pump(w);
+}
+
+/* Its domains have one vm node, and each has another domid. */
+static void test_a_guest_that_reboots_while_a_disk_hangs(void **state)
+{
+	static const char why[] = "11 the device of the guest's last domain still waits for a disk";
+	struct world *w = *state;
+
+	connect_hung(w);
+	destroy(w, 7);
+	for (unsigned domid = 8; domid < 30; domid++) {
+		attach_to(w, domid, "/vm/aaaa", "1");
+		destroy(w, domid);
+	}
+	attach_to(w, 30, "/vm/aaaa", "1");
+	assert_string_equal(fake_read("/local/domain/0/error/backend/vread/30/3/error"), why);
+	attach_to(w, 31, "/vm/bbbb", "2"); /* a neighbour */
+	assert_int_equal(fake_mapped(), 16 + 1 + 1);
+	assert_int_equal(w->connects, 1);
+	w->hung = false;
+	pump(w);
+	assert_string_equal(fake_read(BACK "/30/3/state"), "2");
+	assert_int_equal(fake_mapped(), 0);
+}
+
 static void test_the_domid_of_a_hung_session_is_reused(void **state)
 {
 	struct world *w = *state;
@@ -1650,6 +1690,7 @@ int main(void)
 		TEST(test_a_hung_session_is_closed_when_it_ends),
 		TEST(test_a_hung_session_keeps_no_other_device_waiting),
 		TEST(test_the_domain_of_a_hung_session_is_destroyed),
+		TEST(test_a_guest_that_reboots_while_a_disk_hangs),
 		TEST(test_the_domid_of_a_hung_session_is_reused),
 		TEST(test_the_toolstack_sets_up_a_hung_session_anew),
 		TEST(test_a_hung_session_fails),

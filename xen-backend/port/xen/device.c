@@ -304,6 +304,35 @@ static void in_connected(struct xen_device *d, const struct view *v)
 	to_closed(d);
 }
 
+/* True if both are devices of one guest in two of its lives: a guest that reboots is another domain
+ * with the same unique id. */
+static bool is_reborn(const struct xen_device *d, const struct xen_device *other)
+{
+	return d->domid != other->domid && d->vm && other->vm && strcmp(d->vm, other->vm) == 0;
+}
+
+/*
+ * True if the guest's last domain has a session that still waits for a disk. There is never a
+ * second one beside it, however often the guest reboots.
+ */
+static bool has_predecessor(struct xen_device *d)
+{
+	static const char text[] = "the device of the guest's last domain still waits for a disk";
+	const struct xen_device *older = d->port->devices;
+	char told[sizeof(d->last_error)];
+
+	while (older && !(older->ending && is_reborn(d, older)))
+		older = older->next;
+	if (!older)
+		return false;
+	snprintf(told, sizeof(told), "%d %s", EAGAIN, text);
+	if (strcmp(told, d->last_error) == 0)
+		return true;
+	log_device(LOG_LEVEL_WARN, d->conn.name, "%s: it gets no offer until then", text);
+	report(d, -EAGAIN, text);
+	return true;
+}
+
 /* True if the frontend must wait before it may connect again. */
 static bool must_wait(struct xen_device *d)
 {
@@ -327,7 +356,7 @@ static void in_closed(struct xen_device *d, const struct view *v)
 		return;
 	if (v->front != XenbusStateInitialising && (v->front != XenbusStateClosed || d->refused))
 		return;
-	if (!must_wait(d))
+	if (!has_predecessor(d) && !must_wait(d))
 		publish(d);
 }
 
@@ -377,7 +406,7 @@ static void step(struct xen_device *d, const struct view *v)
 		adopt(d, v);
 	if (d->state == XenbusStateClosing)
 		to_closed(d);
-	if (d->state == XenbusStateInitialising && v->online)
+	if (d->state == XenbusStateInitialising && v->online && !has_predecessor(d))
 		publish(d);
 	switch (d->state) {
 	case XenbusStateInitWait:
@@ -645,6 +674,8 @@ void xen_device_ended(struct xen_device *d)
 		return;
 	}
 	d->dirty = true;
+	for (struct xen_device *other = d->port->devices; other; other = other->next)
+		other->dirty |= is_reborn(other, d);
 	xen_port_update(d->port);
 }
 
