@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * errands.h - runs functions on threads that belong to one datanode. read/search.c calls it, to
- * ask several datanodes about a block beside each other.
+ * errands.h - runs functions on threads that belong to one datanode: so several datanodes are
+ * asked about a block beside each other.
  *
  * An image or its parser can make a thread wait for as long as it likes. So each datanode has
  * threads of its own, at most ERRAND_THREADS, which are started when they are needed and end when

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * owners.h - whom each storage belongs to: a datanode of this host, or another host, which is
- * called a peer. claims.c asks for each storage that an image shows, peer/ for each storage that a
- * peer announces. registry.c and peer/ set what the operator said, owners_file.c keeps the record.
+ * called a peer.
  *
  * A guest writes the storage id into its image, so an image proves nothing, and neither does an
  * announcement, which repeats what an image of another host shows. The datanodes of this host and

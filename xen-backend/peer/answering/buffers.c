@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * buffers.c - the buffers that READs are answered from.  workers.c and receiver.c take, give
- * back and free them.
+ * buffers.c - the buffers that READs are answered from.
  *
  * A worker takes a buffer before it begins an answer.  The buffer is given back when the peer
  * has all of the answer.  Buffers stay allocated while there is work, because getting their

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * shares.c - how many workers and answer buffers a peer may hold.  turns.c, workers.c, buffers.c
- * and conn.c call these functions, with the server's lock.
+ * shares.c - how many workers and answer buffers a peer may hold.  All functions are called with
+ * the server's lock.
  *
  * A peer takes its answers as slowly as it likes, and may read from a disk that hangs.  So what it
  * holds is bounded, whatever its connections do:

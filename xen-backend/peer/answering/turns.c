@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * turns.c - decides whose request is carried out next.  requests.c, workers.c, conn.c and
- * buffers.c call these functions.
+ * turns.c - decides whose request is carried out next.
  *
  * The clients that have requests form a queue, and the connections of each client that have
  * requests form another one.  A worker takes the first client that may take a worker and a buffer
