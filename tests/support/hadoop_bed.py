@@ -287,8 +287,20 @@ def two_hosts(bed, folder):
         sections=authority.host("here") + peer("there", address=address, datanodes="dn3"),
     )
     with there, here:
-        eventually(lambda: here.status()["peers"]["peers"][0]["storages"] > 0, SOON)
+        await_owners(here)
         yield here
+
+
+def await_owners(vreadd):
+    """Waits until the vreadd has heard its peer, and serves all storages of its own datanodes.  It
+    looks into their images again until then, and who reads meanwhile may read by TCP."""
+
+    def known():
+        status = vreadd.status()
+        refused = [d.get("refused-storages") for d in status["datanodes"]]
+        return status["peers"]["peers"][0]["storages"] > 0 and not any(refused)
+
+    eventually(known, SOON)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,14 @@ import socket
 import pytest
 
 from tests.support.audit_log import AuditLog
-from tests.support.hadoop_bed import BLAME, SERVED, WITHOUT_TOKENS, served, two_hosts
+from tests.support.hadoop_bed import (
+    BLAME,
+    SERVED,
+    WITHOUT_TOKENS,
+    await_owners,
+    served,
+    two_hosts,
+)
 from tests.support.waiting import eventually
 from tools.hdfs.native_code import libhadoop_dir
 from tools.vreadd import stop_process
@@ -70,6 +77,7 @@ def no_vreadd(bed, vreadd, client):
         yield
     finally:
         vreadd.start()
+    await_owners(vreadd)
     bed.wait_until_served(client)
 
 
