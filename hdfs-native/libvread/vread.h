@@ -216,8 +216,9 @@ int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *coo
  */
 int vread_reap(struct vread *v, struct vread_completion *completions, size_t count,
 	       unsigned timeout_ms);
-/* Gives the memory of a completion back; data is invalid from then on.  Each completion, also one
- * with an error, needs one call.  A second call for a completion does nothing. */
+/* Gives the memory of a completion back; data is valid until then, also if the backend has gone.
+ * Each completion, also one with an error, needs one call.  A second call for a completion does
+ * nothing. */
 void vread_release(struct vread *v, const struct vread_completion *completion);
 /* Returns a descriptor to poll, always the same: readable when vread_reap() may have something to
  * return.  The descriptor belongs to the library; do not read or close it.  Errors: as
