@@ -523,21 +523,27 @@ def test_what_a_domain_left_while_vreadd_did_not_run(start, toolstack, disks):
     eventually(lambda: not [p for p in toolstack.store.nodes if "/backend/vread/7" in p])
 
 
+def leave_a_copy(daemon, toolstack, disk, folder):
+    """Domain 7's datanode gets its storage, and the domain goes away.  Domain 8 has a copy of the
+    disk."""
+    copy = folder / "copy.img"
+    shutil.copyfile(disk.path, copy)
+    toolstack.domain(8)
+    toolstack.disk(8, "xvdb", copy)
+    toolstack.disk(7, "xvdb", disk.path)
+    toolstack.provision(7)
+    served_from(daemon, disk)
+    daemon.wait_until(lambda: f"{disk.storage} dn2*" in daemon.record.read_text())
+    toolstack.destroy(7)
+    gone(daemon)
+
+
 def test_a_storage_stays_while_its_domain_is_away(start, toolstack, disks, tmp_path):
     """Domain 8 shows the storage of domain 7's datanode.  It must not get the storage while domain
     7 reboots, nor over a restart of vreadd meanwhile; the owner has it again, and the operator may
     give it away."""
-    copy = tmp_path / "copy.img"
-    shutil.copyfile(disks["a"].path, copy)
-    toolstack.domain(8)
-    toolstack.disk(8, "xvdb", copy)
     daemon = start()
-    toolstack.disk(7, "xvdb", disks["a"].path)
-    toolstack.provision(7)
-    served_from(daemon, disks["a"])
-    daemon.wait_until(lambda: f"{disks['a'].storage} dn2*" in daemon.record.read_text())
-    toolstack.destroy(7)
-    gone(daemon)
+    leave_a_copy(daemon, toolstack, disks["a"], tmp_path)
 
     def refused():
         entry = datanode(daemon, "thief")
@@ -564,17 +570,8 @@ def test_a_storage_stays_while_its_domain_is_away(start, toolstack, disks, tmp_p
 
 def test_a_domain_that_has_left_the_host(start, toolstack, disks, tmp_path):
     """xl-vread migrate says that the domain does not come back.  Its storage gives way then."""
-    copy = tmp_path / "copy.img"
-    shutil.copyfile(disks["a"].path, copy)
-    toolstack.domain(8)
-    toolstack.disk(8, "xvdb", copy)
     daemon = start()
-    toolstack.disk(7, "xvdb", disks["a"].path)
-    toolstack.provision(7)
-    served_from(daemon, disks["a"])
-    daemon.wait_until(lambda: f"{disks['a'].storage} dn2*" in daemon.record.read_text())
-    toolstack.destroy(7)
-    gone(daemon)
+    leave_a_copy(daemon, toolstack, disks["a"], tmp_path)
     assert daemon.ask(b'{"command": "leave", "datanode": "dn2"}\n') == b"{}\n"
     toolstack.provision(8, name="dn3")
     daemon.wait_until(lambda: datanode(daemon, "dn3") and datanode(daemon, "dn3")["filesystems"])

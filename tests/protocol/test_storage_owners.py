@@ -377,6 +377,19 @@ def heard(daemon, clock, *names):
     clock.until(lambda: all(peers(daemon)[name]["heard"] for name in names))
 
 
+def is_read_from_none(daemon, clock):
+    """Reads until this host knows that both announce the storage.  True if no read succeeded, then
+    or afterwards."""
+    seen = set()
+
+    def contested():
+        seen.add(read(daemon))
+        return conflicts(daemon) == {"b": ["contested"], "c": ["contested"]}
+
+    clock.until(contested)
+    return seen | reads(daemon) == {"ENODEV"}
+
+
 def remove_datanode(daemon):
     """Takes [datanode dn1] out of the configuration, and returns it."""
     text = daemon.config.read_text()
@@ -393,14 +406,7 @@ def test_two_hosts_announce_a_new_storage(asking, hosts, honest, thief, record, 
     the operator has said where the storage is."""
     others = addresses(hosts(), *order)
     daemon = asking(others)
-    seen = set()
-
-    def contested():
-        seen.add(read(daemon))
-        return conflicts(daemon) == {"b": ["contested"], "c": ["contested"]}
-
-    clock.until(contested)
-    assert seen | reads(daemon) == {"ENODEV"}
+    assert is_read_from_none(daemon, clock)
     (told,) = announcing(daemon)["b"]
     assert told["problem"] == "peer c shows it too, and who showed it first is not known"
     assert f"xl-vread datanode move {STORAGE} HOST" in told["remedy"]
@@ -408,9 +414,7 @@ def test_two_hosts_announce_a_new_storage(asking, hosts, honest, thief, record, 
     assert record.read_text().startswith(f"vread-storages 3 1\n{STORAGE} @")
 
     daemon = asking(others)
-    seen.clear()
-    clock.until(contested)
-    assert seen | reads(daemon) == {"ENODEV"}
+    assert is_read_from_none(daemon, clock)
     assert xl_vread(daemon, "datanode", "move", STORAGE, "b").stderr == ""
     assert reads(daemon) == {honest.content}
     assert daemon.stop() == 0
@@ -496,14 +500,7 @@ def test_the_record_of_hosts_is_lost(asking, hosts, record, clock, spoilt):
     if spoilt:
         record.write_text(spoilt)
     daemon = asking(addresses(both, "c", "b"))
-    seen = set()
-
-    def contested():
-        seen.add(read(daemon))
-        return conflicts(daemon) == {"b": ["contested"], "c": ["contested"]}
-
-    clock.until(contested)
-    assert seen | reads(daemon) == {"ENODEV"}
+    assert is_read_from_none(daemon, clock)
     if spoilt:
         assert record.read_text() == spoilt
         assert "line 3: expected another line" in daemon.status()["storage_record"]["problem"]
