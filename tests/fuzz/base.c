@@ -72,6 +72,9 @@ static void add_inodes(struct base *b)
 		if (inode.i_links_count == 0)
 			continue;
 		add_inode(b, number);
+		/* A short link's target is where other inodes have blocks. */
+		if (!ext2fs_inode_has_valid_blocks2(b->fs, &inode))
+			continue;
 		/* Fails for inodes without blocks, and for inodes that hold their content. */
 		(void)ext2fs_block_iterate3(b->fs, number, BLOCK_FLAG_READ_ONLY, NULL, add_block,
 					    &o);

@@ -137,11 +137,13 @@ class Bases:
 
 def ext(bases):
     journal = f"none,has_journal,{FEATURES}"
-    bases.mke2fs("clean-4k.img", 12, "-b", "4096", "-J", "size=4", "-O", journal)
+    image = bases.mke2fs("clean-4k.img", 12, "-b", "4096", "-J", "size=4", "-O", journal)
+    bases.debugfs(image, f"symlink /link {'/' * 80}")  # in a block of its own
     image = bases.mke2fs("clean-1k.img", 4, "-b", "1024", "-O", f"none,{FEATURES}")
     bases.debugfs(image, bases.holes("blk_2", 1024, 400), *bases.block(4, 100, "rbw"))
     bases.debugfs(
         image,
+        "symlink /link data/..",
         "mkdir /data/many",
         *[f"write {bases.content(b'x')} /data/many/a_file_with_a_long_name_{n}" for n in range(60)],
     )

@@ -53,6 +53,8 @@ def fill(root):
     shred(folder / "blk_5", 40)
     for i in range(0, 200, 7):
         (root / "many" / f"a_file_with_a_long_name_{i}").unlink()
+    (root / "link").symlink_to("/" * 400)  # in a block of its own
+    sync(root)
     sync(root / "many")
     sync(folder)
 

@@ -242,6 +242,11 @@ static int list_entry(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry, in
 	return l->result ? DIRENT_ABORT : 0;
 }
 
+static int read_link(struct fs_view *v, uint64_t inode, char buf[FS_MAX_LINK])
+{
+	return inode_valid(v, inode) ? ext4_readlink(of(v), (ext2_ino_t)inode, buf) : -EIO;
+}
+
 static int list(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx)
 {
 	struct listing l = {v, cb, ctx, 0, 0};
@@ -379,7 +384,21 @@ static void release(struct fs *fs)
 	free(fs->reader);
 }
 
+static uint64_t bytes(struct volume *volume)
+{
+	uint8_t raw[FS_SUPER_BYTES];
+	struct ext4_super super;
+	const char *reason;
+
+	if (volume_read(volume, EXT4_SUPER_OFFSET, raw, sizeof(raw)) < 0 ||
+	    !ext4_super_parse(raw, UINT64_MAX, &super, &reason) ||
+	    super.blocks > UINT64_MAX / super.block_size)
+		return 0;
+	return super.blocks * super.block_size;
+}
+
 const struct fs_ops ext4_ops = {
+	.bytes = bytes,
 	.init = init,
 	.release = release,
 	.state = state,
@@ -388,6 +407,7 @@ const struct fs_ops ext4_ops = {
 	.view_confirm = view_confirm,
 	.root = root,
 	.lookup = lookup,
+	.readlink = read_link,
 	.list = list,
 	.map = map,
 	.check = check,

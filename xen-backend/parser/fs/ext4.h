@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ext4.h - the ext2/3/4 reader, on libext2fs.  The header is private to fs/, except that
- * parser/disks/partition.c calls ext4_super_parse().
+ * ext4.h - the ext2/3/4 reader, on libext2fs; private to fs/.
  *
  * ext4.c        implements struct fs_ops with the files below
  * ext4_super.c  checks a superblock before libext2fs sees the superblock
  * ext4_io.c     lets libext2fs read the image
  * ext4_groups.c shares group descriptors between views
  * ext4_map.c    turns an inode into extents
+ * ext4_link.c  reads symbolic links
  * ext4_inline.c finds the bytes of a file that lie in the inode
  * ext4_index.c  looks a name up by the hash index of a directory
  * ext4_live.c   follows the journal of a mounted file system
@@ -143,6 +143,11 @@ int ext4_index_lookup(struct ext4_view *v, ext2_ino_t dir, const char *name, siz
 
 /* As map() in struct fs_ops. */
 int ext4_map(struct ext4_view *v, ext2_ino_t inode, struct fs_file *ret);
+/* Fills the extents or the content of ret, whose size is set, whatever the inode is. */
+int ext4_map_inode(struct ext4_view *v, ext2_ino_t number, struct ext2_inode *inode,
+		   struct fs_file *ret);
+/* As readlink() in struct fs_ops. */
+int ext4_readlink(struct ext4_view *v, ext2_ino_t inode, char buf[FS_MAX_LINK]);
 /* The negative errno for an error of libext2fs; 0 for 0. */
 int ext4_errno(errcode_t error);
 

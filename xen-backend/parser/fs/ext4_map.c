@@ -137,6 +137,15 @@ static int map_inline(struct ext4_view *v, ext2_ino_t number, struct fs_file *f)
 	return r;
 }
 
+int ext4_map_inode(struct ext4_view *v, ext2_ino_t number, struct ext2_inode *inode,
+		   struct fs_file *ret)
+{
+	if (inode->i_flags & EXT4_INLINE_DATA_FL)
+		return map_inline(v, number, ret);
+	return inode->i_flags & EXT4_EXTENTS_FL ? map_extents(v, number, inode, ret)
+						: map_blocks(v, number, ret);
+}
+
 int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 {
 	struct ext2_inode inode;
@@ -151,8 +160,5 @@ int ext4_map(struct ext4_view *v, ext2_ino_t number, struct fs_file *ret)
 	ret->size = EXT2_I_SIZE(&inode);
 	if (ret->size > INT64_MAX)
 		return -EIO;
-	if (inode.i_flags & EXT4_INLINE_DATA_FL)
-		return map_inline(v, number, ret);
-	return inode.i_flags & EXT4_EXTENTS_FL ? map_extents(v, number, &inode, ret)
-					       : map_blocks(v, number, ret);
+	return ext4_map_inode(v, number, &inode, ret);
 }

@@ -56,6 +56,13 @@ int fs_new(struct volume *volume, const char *type, const char *uuid, struct fs 
 	return 0;
 }
 
+uint64_t fs_bytes(struct volume *volume, const char *type)
+{
+	const struct fs_ops *ops = find_reader(type);
+
+	return ops ? ops->bytes(volume) : 0;
+}
+
 void fs_free(struct fs *fs)
 {
 	if (!fs)

@@ -33,6 +33,7 @@
 #include "parser-protocol/protocol.h"
 
 #define FS_MAX_NAME 255U
+#define FS_MAX_LINK 4096U /* bytes of a path or of a link's target, with its NUL */
 struct fs;
 struct fs_view;
 
@@ -43,6 +44,9 @@ struct fs_basis;
 /* uuid: in lower-case text form.  volume must outlive the struct fs.  Free *ret with fs_free().
  * -EOPNOTSUPP: no reader for this type of file system. */
 int fs_new(struct volume *volume, const char *type, const char *uuid, struct fs **ret);
+/* The bytes that a file system has by its superblock, which may be longer than the volume and is
+ * otherwise not checked.  0: the volume has no superblock of that type. */
+uint64_t fs_bytes(struct volume *volume, const char *type);
 struct volume *fs_volume(struct fs *fs);
 void fs_free(struct fs *fs); /* NULL is ignored */
 
@@ -100,6 +104,18 @@ uint64_t fs_view_root(struct fs_view *v);
 /* Sets *ret_inode to the inode number of path.  path is relative to directory dir; '/' separates
  * its names.  Symbolic links are not followed. */
 int fs_view_lookup(struct fs_view *v, uint64_t dir, const char *path, uint64_t *ret_inode);
+
+struct fs_resolved {
+	uint64_t inode;
+	char path[FS_MAX_LINK];   /* the same place without links, "" for the root */
+	char link[FS_MAX_LINK];   /* the last symbolic link that was followed; "": none was */
+	char target[FS_MAX_LINK]; /* what that link says */
+};
+
+/* As fs_view_lookup() from the root directory, but follows symbolic links, as the kernel would if
+ * the file system were mounted on "/".  -ELOOP: too many links or names.  On errors, too,
+ * ret->link says which link was followed last. */
+int fs_view_resolve(struct fs_view *v, const char *path, struct fs_resolved *ret);
 
 /* Calls cb for each entry of dir, except "." and "..", and except entries with an empty name or a
  * '/' in the name.  cb returns 0 to go on.  Any other value ends the listing, and fs_view_list()

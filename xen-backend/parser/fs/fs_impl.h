@@ -44,6 +44,8 @@ struct fs_basis {
 };
 
 struct fs_ops {
+	/* As fs_bytes(). */
+	uint64_t (*bytes)(struct volume *volume);
 	int (*init)(struct fs *fs);
 	void (*release)(struct fs *fs);
 	enum fs_state (*state)(struct fs *fs, const char **ret_reason);
@@ -54,6 +56,8 @@ struct fs_ops {
 	uint64_t (*root)(struct fs_view *v);
 	int (*lookup)(struct fs_view *v, uint64_t dir, const char *name, size_t length,
 		      uint64_t *ret_inode);
+	/* Reads the target of a symbolic link.  -EINVAL: the inode is none. */
+	int (*readlink)(struct fs_view *v, uint64_t inode, char buf[FS_MAX_LINK]);
 	int (*list)(struct fs_view *v, uint64_t dir, fs_list_cb *cb, void *ctx);
 	/* As fs_view_map(). */
 	int (*map)(struct fs_view *v, uint64_t inode, struct fs_file *ret);

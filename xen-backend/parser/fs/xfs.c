@@ -104,6 +104,11 @@ static int lookup(struct fs_view *v, uint64_t dir, const char *name, size_t leng
 	return 0;
 }
 
+static int read_link(struct fs_view *v, uint64_t inode, char buf[FS_MAX_LINK])
+{
+	return xfs_readlink(of(v), inode, buf);
+}
+
 struct listing {
 	fs_list_cb *cb;
 	void *ctx;
@@ -183,7 +188,15 @@ static bool settled(struct fs *fs, uint64_t offset, uint64_t length)
 	return true;
 }
 
+static uint64_t bytes(struct volume *volume)
+{
+	uint8_t raw[XFS_SUPER_BYTES];
+
+	return volume_read(volume, 0, raw, sizeof(raw)) < 0 ? 0 : xfs_super_bytes(raw);
+}
+
 const struct fs_ops xfs_ops = {
+	.bytes = bytes,
 	.init = init,
 	.release = release,
 	.state = state,
@@ -192,6 +205,7 @@ const struct fs_ops xfs_ops = {
 	.view_confirm = view_confirm,
 	.root = root,
 	.lookup = lookup,
+	.readlink = read_link,
 	.list = list,
 	.map = map,
 	.check = check,

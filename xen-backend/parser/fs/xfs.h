@@ -13,6 +13,7 @@
  * xfs_view.c        reads inodes and blocks as of one moment
  * xfs_map.c         turns an inode into extents
  * xfs_dir.c         reads directories
+ * xfs_link.c        reads symbolic links
  * xfs_sum.c         computes checksums
  */
 #ifndef VREAD_FS_XFS_H
@@ -50,6 +51,9 @@ int xfs_basis_check(struct xfs_log *log, struct fs *fs, struct fs_basis *b,
 
 /* Sets *ret to the extents that hold written bytes.  inode may be a file or a directory. */
 int xfs_map(struct xfs_view *v, uint64_t number, const uint8_t *inode, struct fs_file *ret);
+
+/* As readlink() in struct fs_ops. */
+int xfs_readlink(struct xfs_view *v, uint64_t number, char buf[FS_MAX_LINK]);
 
 /* Calls cb for each name of directory number, except "." and "..".  cb returns 0 to go on.  Any
  * other value ends the listing, and xfs_dir_names() returns that value. */

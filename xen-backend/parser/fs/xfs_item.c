@@ -185,6 +185,7 @@ enum buffer_type {
 	BUFFER_FREE_LIST = 6,
 	BUFFER_INODE_INDEX = 7,
 	BUFFER_INODES = 8,
+	BUFFER_LINK = 9,
 	BUFFER_DIR_BLOCK = 10,
 	BUFFER_DIR_DATA = 11,
 };
@@ -192,8 +193,8 @@ enum buffer_type {
 /* True if the XFS reader reads blocks of that type. */
 static bool is_read(unsigned type)
 {
-	return type == BUFFER_UNKNOWN || type == BUFFER_TREE || type == BUFFER_DIR_BLOCK ||
-	       type == BUFFER_DIR_DATA;
+	return type == BUFFER_UNKNOWN || type == BUFFER_TREE || type == BUFFER_LINK ||
+	       type == BUFFER_DIR_BLOCK || type == BUFFER_DIR_DATA;
 }
 
 /* Sets pieces[i] to the new bytes of the buffer's i-th piece.  The caller has set pieces to NULL;

@@ -32,6 +32,7 @@
 
 enum at {
 	AT_BLOCK_SIZE = 4,
+	AT_BLOCKS = 8,
 	AT_UUID = 32,
 	AT_LOG_START = 48,
 	AT_ROOT = 56,
@@ -171,6 +172,17 @@ int xfs_super_parse(const uint8_t *raw, uint32_t raw_length, uint64_t length, st
 	       sizeof(s.meta_uuid));
 	*ret = s;
 	return 0;
+}
+
+uint64_t xfs_super_bytes(const uint8_t raw[XFS_SUPER_BYTES])
+{
+	uint64_t bytes;
+
+	if (xfs_get32(raw) != MAGIC ||
+	    __builtin_mul_overflow(xfs_get64(raw + AT_BLOCKS), xfs_get32(raw + AT_BLOCK_SIZE),
+				   &bytes))
+		return 0;
+	return bytes;
 }
 
 static bool place(const struct xfs_super *s, uint64_t group, uint64_t in_group, uint64_t *ret)

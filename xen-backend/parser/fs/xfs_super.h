@@ -42,6 +42,9 @@ struct xfs_super {
 int xfs_super_parse(const uint8_t *raw, uint32_t raw_length, uint64_t length, struct xfs_super *ret,
 		    const char **ret_reason);
 
+/* Pure.  The bytes that the file system has, unchecked.  0: raw is no superblock. */
+uint64_t xfs_super_bytes(const uint8_t raw[XFS_SUPER_BYTES]);
+
 /* Set *ret to the offset of an inode or block in the volume, in bytes.  false: no such inode or
  * block. */
 bool xfs_super_inode(const struct xfs_super *s, uint64_t inode, uint64_t *ret);
