@@ -314,7 +314,7 @@ static void check_volume(const struct layout_filesystem *lfs)
 
 static void check_data_dir(const struct layout_data_dir *d)
 {
-	check(!strcmp(d->path, dirs[0]) || !strcmp(d->path, dirs[1]));
+	check(layout_path_valid(d->path));
 	check(layout_storage_id_valid(d->storage_id));
 	for (unsigned i = 0; i < d->num_pools; i++)
 		check(layout_pool_valid(d->pools[i]));

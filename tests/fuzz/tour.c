@@ -98,16 +98,16 @@ static void find_newest(struct fs *fs)
 		check(names[i].id >= 0 && (i == 0 || names[i].id <= names[i - 1].id));
 }
 
-static void read_data_dir(struct fs *fs, struct fs_view *view)
+static void read_data_dir(struct fs *fs, struct fs_view *view, const char *path)
 {
 	struct layout_data_dir dir;
-	const char *reason = NULL;
+	char reason[DATA_DIR_MAX_REASON] = "";
 
-	if (data_dir_read(fs, view, "/data", &dir, &reason) < 0) {
-		check(reason);
+	if (data_dir_read(fs, view, path, &dir, reason) < 0) {
+		check(reason[0]);
 		return;
 	}
-	check(dir.num_pools <= LAYOUT_MAX_POOLS);
+	check(dir.num_pools <= LAYOUT_MAX_POOLS && layout_path_valid(dir.path));
 	layout_data_dir_clear(&dir);
 }
 
@@ -115,7 +115,8 @@ void tour(struct fs *fs, struct fs_view *view)
 {
 	struct visitor visitor = {fs, view, fs_view_root(view), 0, 0};
 
-	read_data_dir(fs, view);
+	read_data_dir(fs, view, "/data");
+	read_data_dir(fs, view, "/link/data");
 	for (int64_t id = 1; id <= 4; id++)
 		find_block(fs, view, id);
 	find_newest(fs);

@@ -242,14 +242,12 @@ def test_damaged_superblock(tmp_path):
 VERSIONS = {
     "storageType=NAME_NODE\n": "is not a datanode's (storageType is not DATA_NODE)",
     "": "is not a datanode's (storageType is not DATA_NODE)",
-    "storageType=DATA_NODE\nclusterID=C\ndatanodeUuid=u\n": "storageID is missing",
-    "storageType=DATA_NODE\nclusterID=C\nstorageID=DS-1\n": "datanodeUuid is missing",
-    "storageType=DATA_NODE\ndatanodeUuid=u\nstorageID=DS-1\n": "clusterID is missing",
-    "storageType=DATA_NODE\nstorageID=DS 1\n": "empty, too long or not printable",
-    "storageType=DATA_NODE\nstorageID=\n": "empty, too long or not printable",
-    f"storageID={'x' * 128}\n": "empty, too long or not printable",
-    "storageID=\u00e9\n": "empty, too long or not printable",
-    "#" * (64 << 10) + "\n": "too long",
+    "storageType=DATA_NODE\nclusterID=C\n": "storageID is missing or empty",
+    "storageType=DATA_NODE\nstorageID=DS 1\n": "storageID is 'DS 1': expected DS-UUID",
+    "storageType=DATA_NODE\nstorageID=\n": "storageID is missing or empty",
+    f"storageType=DATA_NODE\nstorageID={'x' * 128}\n": "of at most 127 bytes",
+    "storageType=DATA_NODE\nstorageID=\u00e9\n": "storageID is '????': expected",
+    "#" * (64 << 10) + "\n": "is too long: 65537 bytes",
     "\0" * 1000 + "x": "is not a datanode's (storageType is not DATA_NODE)",
 }
 
@@ -306,12 +304,11 @@ def test_version_in_its_inode(tmp_path):
     assert (data_dirs(systems), missing) == ([("none", DIR, "a")], None)
 
 
-def test_paths_through_links_and_files(tmp_path):
+def test_paths_through_files(tmp_path):
     tree, directory = tree_with(tmp_path / "tree")
-    (tree / "link").symlink_to("dfs")
     (tree / "file").write_text("x")
     image = make_ext(tmp_path / "fs", tree)
-    for path in ("/link/data", "/file", "/file/data", "/dfs", DIR + "/current", "/" + "x" * 300):
+    for path in ("/file", "/file/data", "/dfs", DIR + "/current", "/" + "x" * 300):
         assert f"no data directory {path}: the whole disk (ext4): {NOT_THERE}" in why_not(
             image, path
         )

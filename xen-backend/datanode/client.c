@@ -169,27 +169,8 @@ static void put_dirs(void *ctx, struct wire_out *out)
 		wire_put_text(out, l->dirs[i]);
 }
 
-static bool was_asked_for(const struct loading *l, const struct layout_data_dir *dir)
-{
-	for (unsigned i = 0; i < l->num_dirs; i++)
-		if (!strcmp(l->dirs[i], dir->path))
-			return true;
-	return false;
-}
-
-/* True if a parser may have found this file system: its image is there, and all its directories
- * were asked for. */
-static bool may_be_there(const struct loading *l, struct image *const *images,
-			 const struct layout_filesystem *lfs)
-{
-	if (!images[lfs->image])
-		return false;
-	for (unsigned i = 0; i < lfs->num_data_dirs; i++)
-		if (!was_asked_for(l, &lfs->data_dirs[i]))
-			return false;
-	return true;
-}
-
+/* True if a parser may have found these file systems: their images are there, and there are not
+ * more directories than were asked for. Their paths may differ, because of symbolic links. */
 static bool is_sensible(const struct loading *l, const struct image_layout *layout)
 {
 	unsigned num_images;
@@ -198,7 +179,8 @@ static bool is_sensible(const struct loading *l, const struct image_layout *layo
 	if (layout->num_images != num_images)
 		return false;
 	for (unsigned i = 0; i < layout->num_filesystems; i++)
-		if (!may_be_there(l, images, &layout->filesystems[i]))
+		if (!images[layout->filesystems[i].image] ||
+		    layout->filesystems[i].num_data_dirs > l->num_dirs)
 			return false;
 	return true;
 }

@@ -131,7 +131,7 @@ static bool has_uuid(const struct shown *s, const char *uuid)
 
 static void add_uuid(struct shown *s, const char *uuid)
 {
-	if (!uuid || s->num_uuids == MAX_UUIDS || has_uuid(s, uuid))
+	if (!uuid || !*uuid || s->num_uuids == MAX_UUIDS || has_uuid(s, uuid))
 		return;
 	s->uuids[s->num_uuids] = strdup(uuid);
 	s->num_uuids += s->uuids[s->num_uuids] != NULL;

@@ -129,7 +129,8 @@ void layout_data_dir_clear(struct layout_data_dir *d);
 bool layout_path_valid(const char *text);
 bool layout_pool_valid(const char *text);
 bool layout_storage_id_valid(const char *text);
-bool layout_id_valid(const char *text); /* of a datanode or a cluster */
+/* Of a datanode or a cluster: what HDFS accepts, "" and blanks included. */
+bool layout_id_valid(const char *text);
 bool layout_lv_name_valid(const char *text);
 /* True if a parser can read file systems of this type. */
 bool layout_type_valid(const char *text);

@@ -26,7 +26,12 @@ bool layout_storage_id_valid(const char *text)
 
 bool layout_id_valid(const char *text)
 {
-	return graphic(text, 255);
+	size_t length = strlen(text);
+
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			return false;
+	return length <= 255;
 }
 
 bool layout_pool_valid(const char *text)

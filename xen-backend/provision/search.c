@@ -85,10 +85,10 @@ static char *read_version(guestfs_h *g, const char *directory, size_t *ret_lengt
 static uint32_t namespace_of(guestfs_h *g, const char *directory)
 {
 	struct data_version version;
-	const char *reason;
+	char reason[DATA_VERSION_MAX_REASON];
 	size_t length = 0;
 	char *text = read_version(g, directory, &length);
-	int r = text ? data_version_parse(text, length, &version, &reason) : -ENOENT;
+	int r = text ? data_version_parse(text, length, &version, reason) : -ENOENT;
 
 	free(text);
 	return r == 0 ? version.namespace_id : 0;
@@ -166,14 +166,14 @@ static int add_data_dir(struct search *s, const char *path, const struct data_ve
 static int look_at(struct search *s, const char *path)
 {
 	struct data_version version = {0};
-	const char *reason;
+	char reason[DATA_VERSION_MAX_REASON];
 	size_t length;
 	char *text = read_version(s->g, path, &length);
 	int r;
 
 	if (!text)
 		return 0;
-	r = data_version_parse(text, length, &version, &reason);
+	r = data_version_parse(text, length, &version, reason);
 	free(text);
 	if (r < 0) {
 		progress_warn("%s: %s/current/VERSION is skipped: %s", s->where, path, reason);

@@ -6,40 +6,61 @@
 #include "parser/hdfs/data_dir.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parser/hdfs/data_version.h"
 
-static int fail(const char **ret_reason, int error, const char *reason)
+__attribute__((format(printf, 3, 4))) static int fail(char reason[DATA_DIR_MAX_REASON], int error,
+						      const char *format, ...)
 {
-	*ret_reason = reason;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(reason, DATA_DIR_MAX_REASON, format, ap);
+	va_end(ap);
 	return error;
 }
 
 /* Translates an error of the file system into an error and a reason about the file VERSION. */
-static int version_error(const char **ret_reason, int error)
+static int version_error(char reason[DATA_DIR_MAX_REASON], int error)
 {
 	switch (error) {
 	case -ENOENT:
 	case -ENOTDIR:
-		return fail(ret_reason, -ENOENT, "no such directory with a file current/VERSION");
+		return fail(reason, -ENOENT, "no such directory with a file current/VERSION");
 	case -ENODATA:
-		return fail(ret_reason, error,
+		return fail(reason, error,
 			    "its current/VERSION is not in written blocks of its own (not synced "
 			    "yet)");
 	case -EAGAIN:
-		return fail(ret_reason, error,
+		return fail(reason, error,
 			    "its current/VERSION is still in its file system's journal "
 			    "(data=journal)");
 	case -EBUSY:
-		return fail(ret_reason, error,
+		return fail(reason, error,
 			    "its file system is in use in a way that cannot be read");
 	case -ENOMEM:
-		return fail(ret_reason, error, "out of memory");
+		return fail(reason, error, "out of memory");
 	default:
-		return fail(ret_reason, -EIO, "its current/VERSION cannot be read");
+		return fail(reason, -EIO, "its current/VERSION cannot be read");
 	}
+}
+
+/* As version_error(), for a path on which a symbolic link was followed. */
+static int link_error(char reason[DATA_DIR_MAX_REASON], int error, const struct fs_resolved *to)
+{
+	if (error == -ELOOP)
+		return fail(reason, -ELOOP, "%.300s is one of too many symbolic links", to->link);
+	if (to->link[0] && (error == -ENOENT || error == -ENOTDIR))
+		return fail(reason, -ELOOP,
+			    "%.300s is a symbolic link to %.300s, which has no file "
+			    "current/VERSION on this file system (if it is on another disk, name "
+			    "its path inside that disk's file system)",
+			    to->link, to->target);
+	return version_error(reason, error);
 }
 
 /* Reads a small file into `*ret` (free() it, also on failure). */
@@ -67,9 +88,9 @@ static int read_small(struct fs *fs, struct fs_view *view, uint64_t inode, char 
 }
 
 static int read_version(struct fs *fs, struct fs_view *view, uint64_t current,
-			struct data_version *ret, const char **ret_reason)
+			struct data_version *ret, char reason[DATA_DIR_MAX_REASON])
 {
-	char *text = NULL;
+	char wrong[DATA_VERSION_MAX_REASON], *text = NULL;
 	size_t length = 0;
 	uint64_t inode;
 	int r = fs_view_lookup(view, current, "VERSION", &inode);
@@ -77,17 +98,13 @@ static int read_version(struct fs *fs, struct fs_view *view, uint64_t current,
 	if (r == 0)
 		r = read_small(fs, view, inode, &text, &length);
 	if (r == -EFBIG)
-		r = fail(ret_reason, -EINVAL, "its current/VERSION is too long");
-	else if (r < 0)
-		r = version_error(ret_reason, r);
-	else
-		r = data_version_parse(text, length, ret, ret_reason);
-	free(text);
-	if (r == 0 && !ret->is_datanode)
-		r = fail(ret_reason, -EINVAL,
+		r = fail(reason, -EINVAL, "its current/VERSION is too long: %zu bytes", length);
+	else if (r == 0 && data_version_parse(text, length, ret, wrong) < 0)
+		r = fail(reason, -EINVAL, "its current/VERSION is malformed: %s", wrong);
+	else if (r == 0 && !ret->is_datanode)
+		r = fail(reason, -EINVAL,
 			 "its current/VERSION is not a datanode's (storageType is not DATA_NODE)");
-	if (r == 0 && !layout_storage_id_valid(ret->storage_id))
-		r = fail(ret_reason, -EINVAL, "its current/VERSION has a malformed storageID");
+	free(text);
 	return r;
 }
 
@@ -113,13 +130,12 @@ static int by_name(const void *a, const void *b)
 static uint32_t namespace_of(struct fs *fs, struct fs_view *view, uint64_t inode)
 {
 	struct data_version version;
-	const char *reason;
-	char *text = NULL;
+	char reason[DATA_VERSION_MAX_REASON], *text = NULL;
 	size_t length = 0;
 	int r = read_small(fs, view, inode, &text, &length);
 
 	if (r == 0)
-		r = data_version_parse(text, length, &version, &reason);
+		r = data_version_parse(text, length, &version, reason);
 	free(text);
 	return r == 0 ? version.namespace_id : 0;
 }
@@ -160,29 +176,52 @@ static int find_pools(struct fs *fs, struct fs_view *view, uint64_t current,
 	return 0;
 }
 
+/* Finds the folder "current" of the data directory, whose path without links becomes to->path. */
+static int find_current(struct fs_view *view, const char *path, struct fs_resolved *to)
+{
+	char with_current[FS_MAX_LINK];
+	char *name;
+	int r;
+
+	to->link[0] = '\0';
+	if (snprintf(with_current, sizeof(with_current), "%s/current", path) >=
+	    (int)sizeof(with_current))
+		return -ENOENT;
+	r = fs_view_resolve(view, with_current, to);
+	if (r < 0)
+		return r;
+	/* Blocks are looked up below DIRECTORY/current. */
+	name = strrchr(to->path, '/');
+	if (!name || strcmp(name, "/current"))
+		return -ENOENT;
+	*name = '\0';
+	if (name == to->path)
+		strcpy(to->path, "/");
+	return layout_path_valid(to->path) ? 0 : -ENOENT;
+}
+
 int data_dir_read(struct fs *fs, struct fs_view *view, const char *path,
-		  struct layout_data_dir *ret, const char **ret_reason)
+		  struct layout_data_dir *ret, char reason[DATA_DIR_MAX_REASON])
 {
 	struct layout_data_dir d = {0};
 	struct data_version version;
-	uint64_t current;
-	int r = fs_view_lookup(view, fs_view_root(view), path, &current);
+	struct fs_resolved to;
+	int r = find_current(view, path, &to);
 
 	if (r == 0)
-		r = fs_view_lookup(view, current, "current", &current);
-	if (r < 0)
-		return version_error(ret_reason, r);
-	r = read_version(fs, view, current, &version, ret_reason);
-	if (r < 0)
+		r = read_version(fs, view, to.inode, &version, reason);
+	if (r == -EINVAL)
 		return r;
-	d.path = strdup(path);
+	if (r < 0)
+		return link_error(reason, r, &to);
+	d.path = strdup(to.path);
 	d.storage_id = strdup(version.storage_id);
 	d.datanode_uuid = strdup(version.datanode_uuid);
 	d.cluster_id = strdup(version.cluster_id);
 	if (!d.path || !d.storage_id || !d.datanode_uuid || !d.cluster_id ||
-	    find_pools(fs, view, current, &d) < 0) {
+	    find_pools(fs, view, to.inode, &d) < 0) {
 		layout_data_dir_clear(&d);
-		return fail(ret_reason, -ENOMEM, "out of memory");
+		return fail(reason, -ENOMEM, "out of memory");
 	}
 	*ret = d;
 	return 0;

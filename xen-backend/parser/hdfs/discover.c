@@ -59,7 +59,7 @@ add_volume_note(const struct search *s, struct wanted *w, const struct layout_fi
 		const char *format, ...)
 {
 	bool names_image = s->num_images > 1 && volume->table != LAYOUT_LVM;
-	char what[512], place[LAYOUT_MAX_PLACE];
+	char what[DATA_DIR_MAX_REASON + 64], place[LAYOUT_MAX_PLACE];
 	va_list ap;
 
 	va_start(ap, format);
@@ -80,7 +80,7 @@ static void note_volume(struct search *s, const struct layout_filesystem *volume
 /* The answer of one file system about one directory. `error` is 0 for a data directory. */
 struct answer {
 	int error;
-	const char *reason;
+	char reason[DATA_DIR_MAX_REASON];
 	struct layout_data_dir dir;
 };
 
@@ -103,7 +103,7 @@ static int ask_once(const struct search *s, struct fs *fs, struct answer *answer
 	for (unsigned i = 0; i < s->num_wanted && r == 0; i++) {
 		struct answer *a = &answers[i];
 
-		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, &a->reason);
+		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, a->reason);
 		r = a->error == -ENOMEM ? -ENOMEM : 0;
 	}
 	if (r == 0)
@@ -126,6 +126,15 @@ static int ask(const struct search *s, struct fs *fs, struct answer *answers,
 	return r;
 }
 
+/* Two wanted paths may lead to one directory. */
+static bool has_dir(const struct layout_filesystem *lfs, const char *path)
+{
+	for (unsigned i = 0; i < lfs->num_data_dirs; i++)
+		if (!strcmp(lfs->data_dirs[i].path, path))
+			return true;
+	return false;
+}
+
 static int take_answers(struct search *s, struct layout_filesystem *volume, struct answer *answers)
 {
 	volume->data_dirs = calloc(s->num_wanted, sizeof(*volume->data_dirs));
@@ -140,6 +149,8 @@ static int take_answers(struct search *s, struct layout_filesystem *volume, stru
 			continue;
 		}
 		s->wanted[i].found = true;
+		if (has_dir(volume, a->dir.path))
+			continue;
 		volume->data_dirs[volume->num_data_dirs++] = a->dir;
 		a->dir = (struct layout_data_dir){0};
 	}
