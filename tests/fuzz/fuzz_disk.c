@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Fuzzes discover() on a datanode's disk with or without a partition table: disk_examine(),
+ * Fuzzes discover() on a datanode's disk with or without a partition table: disk_read_table(),
  * disk_probe(), window.c and lvm*.c of parser/disks/, and libblkid.  A layout that discover()
  * returns must be accepted by layout_parse() and fit by layout_check_fit().
  *

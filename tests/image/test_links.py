@@ -129,6 +129,7 @@ def test_astray(tmp_path, link):
     (tree / link).symlink_to(target)
     missing = why_not(make_ext(tmp_path / "fs", tree), f"/{link}/x" if link == "a" else f"/{link}")
     assert said in missing
+    assert "formatted" not in missing
 
 
 def test_to_another_disk(tmp_path):

@@ -109,13 +109,13 @@ def test_truncated(tmp_path, table):
 
 
 def test_encrypted_disk(tmp_path):
-    refused(DATA, "is encrypted (crypto_LUKS)", encrypted(tmp_path / "disk.raw"))
+    refused(DATA, "everything on it is encrypted", encrypted(tmp_path / "disk.raw"))
 
 
 @pytest.mark.parametrize("label", ["gpt", "dos"])
 def test_encrypted_partition(tmp_path, label):
     disk = partitioned(tmp_path / "disk.raw", label, encrypted(tmp_path / "luks"))
-    refused(DATA, "nothing but encrypted partitions", disk)
+    refused(DATA, "everything on it is encrypted", disk)
 
 
 def test_layout_that_cannot_be_written(tmp_path):

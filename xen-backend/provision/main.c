@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "base/error.h"
 #include "parser/disks/partition.h"
+#include "parser/disks/volumes.h"
 #include "provision/appliance.h"
 #include "provision/inspect.h"
 #include "provision/output.h"
@@ -170,31 +171,20 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-static int check_encrypted(struct image *img, const struct disk *d, char **ret_error)
+/* True if there is something on the image, and all of it is encrypted. */
+static bool is_encrypted(const struct volumes *found, unsigned image)
 {
 	unsigned encrypted = 0, plain = 0;
-	char type[32];
 
-	if (disk_type_is_encrypted(d->type))
-		return error_text(ret_error, -EKEYREJECTED,
-				  "image %s is encrypted (%s): vRead cannot read encrypted disks",
-				  image_path(img), d->type);
-	for (unsigned i = 0; i < d->num_partitions; i++) {
-		const struct disk_partition *p = &d->partition[i];
+	for (unsigned i = 0; i < found->count; i++) {
+		const struct layout_filesystem *at = &found->list[i].at;
 
-		if (disk_probe_range(img, p->offset, p->length, type, NULL) == 0 &&
-		    disk_type_is_encrypted(type))
-			encrypted++;
-		else
-			plain += type[0] != '\0';
+		if (at->table == LAYOUT_LVM || at->image != image || !at->type[0])
+			continue;
+		encrypted += disk_type_is_encrypted(at->type);
+		plain += !disk_type_is_encrypted(at->type);
 	}
-	if (encrypted && !plain)
-		return error_text(
-			ret_error, -EKEYREJECTED,
-			"image %s holds nothing but encrypted partitions: vRead cannot read "
-			"encrypted disks",
-			image_path(img));
-	return 0;
+	return encrypted && !plain;
 }
 
 static int status_of_open(int error)
@@ -275,17 +265,27 @@ static int finish(const struct options *o, struct image *const *images, struct i
  * but not all. */
 static int check_images(const struct options *o, struct image *const *images, char **ret_error)
 {
+	struct volumes found;
 	unsigned usable = 0;
-	int r = 0;
+	int r = volumes_find(images, o->num_images, &found);
 
+	if (r < 0)
+		return error_text(ret_error, r, "out of memory");
 	for (unsigned i = 0; i < o->num_images && r == 0; i++) {
-		struct disk disk;
-
-		r = disk_examine(images[i], &disk, ret_error);
-		if (r == 0)
-			usable += check_encrypted(images[i], &disk, ret_error) == 0;
+		r = found.errors[i];
+		if (r < 0)
+			error_text(ret_error, r, "%s", found.problems[i]);
+		else
+			usable += !is_encrypted(&found, i);
 	}
-	return r == 0 && !usable ? -EKEYREJECTED : r;
+	if (r == 0 && !usable)
+		r = error_text(ret_error, -EKEYREJECTED,
+			       "image %s%s: everything on it is encrypted by the guest, which "
+			       "alone has the key: encrypt below the guest, or in HDFS (encryption "
+			       "zones)",
+			       image_path(images[0]), o->num_images > 1 ? " and the others" : "");
+	volumes_clear(&found);
+	return r;
 }
 
 static int inspect(const struct options *o, struct image *const *images, guestfs_h *g)

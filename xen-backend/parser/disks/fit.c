@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Checks whether a layout still describes its images: layout_check_fit() of partition.h, which
- * parser/serve.c calls. A guest may repartition or reformat its disk, and an operator may swap
- * the image. A stale layout would at best find nothing.
+ * Checks whether a layout still describes its images: layout_check_fit() of partition.h. A guest
+ * may repartition or reformat its disk, and an operator may swap the image. A stale layout would at
+ * best find nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,10 +50,18 @@ static int stale_text(const struct fit *f, const struct layout_filesystem *lfs, 
 			  found[0] ? found : "missing", path_of(f, lfs));
 }
 
+static bool is_same(const struct layout_filesystem *at, const struct layout_filesystem *lfs)
+{
+	return layout_same_place(at, lfs) && !strcmp(at->type, lfs->type) &&
+	       !strcasecmp(at->uuid, lfs->uuid);
+}
+
 /* Returns the volume that has the same name now (LVM), or the same image and partition; NULL if
- * there is none. */
+ * there is none. A disk can often be read in several ways: one that fits the layout counts. */
 static const struct found_volume *find(const struct fit *f, const struct layout_filesystem *lfs)
 {
+	const struct found_volume *first = NULL;
+
 	for (unsigned i = 0; i < f->now.count; i++) {
 		const struct layout_filesystem *at = &f->now.list[i].at;
 
@@ -62,9 +70,10 @@ static const struct found_volume *find(const struct fit *f, const struct layout_
 		if (lfs->table == LAYOUT_LVM
 			    ? !strcmp(at->volume, lfs->volume)
 			    : at->image == lfs->image && at->partition == lfs->partition)
-			return &f->now.list[i];
+			if (!first || (is_same(at, lfs) && !is_same(&first->at, lfs)))
+				first = &f->now.list[i];
 	}
-	return NULL;
+	return first;
 }
 
 static int check_logical(const struct fit *f, const struct layout_filesystem *lfs,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finds partition tables and file-system signatures with libblkid. parser/ and vread-provision
- * call it; partition.h describes the functions. The result decides only whether a reader of
- * parser/fs/ looks further. The reader checks the file system's UUID again in the data it reads.
+ * Finds partition tables and file-system signatures with libblkid. The result decides only whether
+ * a reader of parser/fs/ looks further. The reader checks the file system's UUID again in the data
+ * it reads.
  */
 #include <blkid/blkid.h>
 #include <endian.h>
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "parser/fs/ext4.h"
 #include "parser/disks/partition.h"
 #include "parser/disks/tables.h"
 #include "parser/disks/window.h"
+#include "parser/fs/fs.h"
 
 struct probe {
 	blkid_probe blkid;
@@ -51,40 +51,62 @@ static void copy_value(blkid_probe probe, const char *name, char *to, size_t siz
 	snprintf(to, size, "%s", value);
 }
 
-int disk_probe(struct volume *v, char type[32], char uuid[40])
+/* Adds what the probe found last. Returns the place of the signature. */
+static uint64_t add_signature(blkid_probe probe, struct disk_signatures *to)
 {
+	struct disk_signature *s = &to->list[to->count];
+	char at[24];
+
+	copy_value(probe, "TYPE", s->type, sizeof(s->type));
+	copy_value(probe, "UUID", s->uuid, sizeof(s->uuid));
+	copy_value(probe, "SBMAGIC_OFFSET", at, sizeof(at));
+	to->count++;
+	return strtoull(at, NULL, 10);
+}
+
+static bool is_container(blkid_probe probe, const char *type)
+{
+	char usage[16];
+
+	copy_value(probe, "USAGE", usage, sizeof(usage));
+	return (!strcmp(usage, "raid") || !strcmp(usage, "crypto")) && strcmp(type, "LVM2_member");
+}
+
+/* Removes file systems that end before a container's label. In a member of a mirror, for example,
+ * the file system of the mirror is visible, but is shorter than the member; the bytes of another
+ * member may be newer. A label inside a file system's own bytes is a left-over. */
+static void only_whole(struct volume *v, struct disk_signatures *s, uint64_t label)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (!layout_type_valid(s->list[i].type) || fs_bytes(v, s->list[i].type) > label)
+			s->list[kept++] = s->list[i];
+	s->count = kept;
+}
+
+int disk_probe(struct volume *v, struct disk_signatures *ret)
+{
+	uint64_t label = 0, at;
 	struct probe p;
-	int r = probe_open(v, &p);
+	int r = probe_open(v, &p), found = 0;
 
 	if (r < 0)
 		return r;
+	*ret = (struct disk_signatures){0};
 	blkid_probe_enable_superblocks(p.blkid, 1);
-	blkid_probe_set_superblocks_flags(p.blkid, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID);
-	type[0] = '\0';
-	if (uuid)
-		uuid[0] = '\0';
-	r = blkid_do_safeprobe(p.blkid);
-	if (r == 0) {
-		copy_value(p.blkid, "TYPE", type, 32);
-		if (uuid)
-			copy_value(p.blkid, "UUID", uuid, 40);
+	blkid_probe_set_superblocks_flags(p.blkid, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID |
+							   BLKID_SUBLKS_USAGE | BLKID_SUBLKS_MAGIC);
+	/* 0: one more was found. */
+	while (ret->count < DISK_MAX_SIGNATURES && (found = blkid_do_probe(p.blkid)) == 0) {
+		at = add_signature(p.blkid, ret);
+		if (is_container(p.blkid, ret->list[ret->count - 1].type) && at > label)
+			label = at;
 	}
 	probe_close(&p);
-	/* 1: nothing found; -2: several signatures, none of them trusted. */
-	return r == -1 ? -EIO : 0;
-}
-
-int disk_probe_range(struct image *img, uint64_t offset, uint64_t length, char type[32],
-		     char uuid[40])
-{
-	struct volume *v;
-	int r = volume_new_range(img, offset, length, &v);
-
-	if (r < 0)
-		return r == -ENOMEM ? r : -EIO;
-	r = disk_probe(v, type, uuid);
-	volume_free(v);
-	return r;
+	if (label)
+		only_whole(v, ret, label);
+	return ret->count == DISK_MAX_SIGNATURES || found >= 0 ? 0 : -EIO;
 }
 
 bool disk_type_is_encrypted(const char *type)
@@ -136,7 +158,7 @@ static const char *container_format(struct image *img)
 
 /* Returns the bytes that a GPT says its disk has, 0 if there is no GPT. libblkid ignores a table
  * that points past the end of the disk, and so hides the reason. */
-static uint64_t gpt_disk_bytes(struct image *img)
+static uint64_t gpt_disk_bytes(struct image *img, unsigned unit)
 {
 	struct {
 		char signature[8];
@@ -145,17 +167,17 @@ static uint64_t gpt_disk_bytes(struct image *img)
 	} __attribute__((packed)) gpt;
 	uint64_t bytes;
 
-	if (image_size(img) < 1024 || image_read(img, 512, &gpt, sizeof(gpt)) < 0)
+	if (image_size(img) < 2 * unit || image_read(img, unit, &gpt, sizeof(gpt)) < 0)
 		return 0;
 	if (memcmp(gpt.signature, "EFI PART", sizeof(gpt.signature)))
 		return 0;
 	if (__builtin_add_overflow(le64toh(gpt.backup_lba), 1, &bytes) ||
-	    __builtin_mul_overflow(bytes, 512, &bytes))
+	    __builtin_mul_overflow(bytes, unit, &bytes))
 		return UINT64_MAX;
 	return bytes;
 }
 
-static int truncated(struct image *img, const char *what, uint64_t end, char **ret_error)
+int disk_truncated(struct image *img, const char *what, uint64_t end, char **ret_error)
 {
 	return error_text(ret_error, -ERANGE,
 			  "image %s is truncated: it has %llu bytes, but %s ends at byte %llu",
@@ -163,25 +185,27 @@ static int truncated(struct image *img, const char *what, uint64_t end, char **r
 			  (unsigned long long)end);
 }
 
-static int add_partition(struct image *img, blkid_partition from, struct disk *d, char **ret_error)
+static int add_partition(struct image *img, blkid_partition from, struct disk_table *t,
+			 char **ret_error)
 {
-	struct disk_partition *p = &d->partition[d->num_partitions];
+	struct disk_partition *p = &t->partition[t->num_partitions];
 	char what[32];
 
 	if (blkid_partition_get_start(from) < 0 || blkid_partition_get_size(from) <= 0)
 		return 0;
 	p->number = (unsigned)blkid_partition_get_partno(from);
+	/* libblkid counts in 512 bytes, whatever the table counts in. */
 	p->offset = (uint64_t)blkid_partition_get_start(from) * 512;
 	p->length = (uint64_t)blkid_partition_get_size(from) * 512;
 	/* An extended partition only contains other partitions. */
-	if (d->table == LAYOUT_MBR &&
+	if (t->kind == LAYOUT_MBR &&
 	    (blkid_partition_get_type(from) == 0x5 || blkid_partition_get_type(from) == 0xf ||
 	     blkid_partition_get_type(from) == 0x85))
 		return 0;
 	snprintf(what, sizeof(what), "partition %u", p->number);
 	if (p->offset > image_size(img) || p->length > image_size(img) - p->offset)
-		return truncated(img, what, p->offset + p->length, ret_error);
-	d->num_partitions++;
+		return disk_truncated(img, what, p->offset + p->length, ret_error);
+	t->num_partitions++;
 	return 0;
 }
 
@@ -199,12 +223,13 @@ static int show_table(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SEC
 }
 
 /* Copies the tables into the window, so that libblkid finds them there. */
-static int show_tables(struct volume *disk, int window)
+static int show_tables(struct volume *disk, unsigned unit, int window)
 {
-	return tables_of_mbr(disk, show_table, &(struct showing){disk, window});
+	return tables_of_mbr(disk, unit, show_table, &(struct showing){disk, window});
 }
 
-static int open_tables(struct image *img, struct volume **ret_volume, struct probe *p)
+static int open_tables(struct image *img, unsigned unit, struct volume **ret_volume,
+		       struct probe *p)
 {
 	int r = volume_new_range(img, 0, image_size(img), ret_volume);
 
@@ -215,7 +240,9 @@ static int open_tables(struct image *img, struct volume **ret_volume, struct pro
 		volume_free(*ret_volume);
 		return r;
 	}
-	r = show_tables(*ret_volume, p->fd);
+	r = show_tables(*ret_volume, unit, p->fd);
+	if (r == 0 && blkid_probe_set_sectorsize(p->blkid, unit))
+		r = -ENOMEM;
 	if (r < 0) {
 		probe_close(p);
 		volume_free(*ret_volume);
@@ -223,13 +250,13 @@ static int open_tables(struct image *img, struct volume **ret_volume, struct pro
 	return r;
 }
 
-static int read_table(struct image *img, struct disk *d, char **ret_error)
+static int read_table(struct image *img, struct disk_table *t, char **ret_error)
 {
 	struct volume *whole;
 	blkid_partlist list;
 	struct probe p;
 	const char *type;
-	int r = open_tables(img, &whole, &p);
+	int r = open_tables(img, t->unit, &whole, &p);
 
 	if (r < 0)
 		return error_text(ret_error, r, "image %s cannot be read", image_path(img));
@@ -238,61 +265,40 @@ static int read_table(struct image *img, struct disk *d, char **ret_error)
 	if (list && blkid_partlist_get_table(list)) {
 		type = blkid_parttable_get_type(blkid_partlist_get_table(list));
 		if (!strcmp(type, "gpt"))
-			d->table = LAYOUT_GPT;
+			t->kind = LAYOUT_GPT;
 		else if (!strcmp(type, "dos"))
-			d->table = LAYOUT_MBR;
+			t->kind = LAYOUT_MBR;
 	}
 	for (int i = 0;
-	     d->table != LAYOUT_NONE && r == 0 && i < blkid_partlist_numof_partitions(list) &&
-	     d->num_partitions < DISK_MAX_PARTITIONS;
+	     t->kind != LAYOUT_NONE && r == 0 && i < blkid_partlist_numof_partitions(list) &&
+	     t->num_partitions < DISK_MAX_PARTITIONS;
 	     i++)
-		r = add_partition(img, blkid_partlist_get_partition(list, i), d, ret_error);
+		r = add_partition(img, blkid_partlist_get_partition(list, i), t, ret_error);
 	probe_close(&p);
 	volume_free(whole);
 	return r;
 }
 
-/* An ext file system without a partition table says how long its disk must be. */
-static int check_bare_length(struct image *img, const char *type, char **ret_error)
+int disk_read_table(struct image *img, unsigned unit, struct disk_table *ret, char **ret_error)
 {
-	uint8_t raw[FS_SUPER_BYTES];
-	struct ext4_super super;
-	const char *reason;
+	uint64_t gpt = gpt_disk_bytes(img, unit);
 
-	if (strncmp(type, "ext", 3) || image_read(img, EXT4_SUPER_OFFSET, raw, sizeof(raw)) < 0 ||
-	    !ext4_super_parse(raw, UINT64_MAX, &super, &reason) ||
-	    super.blocks <= image_size(img) / super.block_size)
-		return 0;
-	return truncated(img, "its file system", super.blocks * super.block_size, ret_error);
+	*ret = (struct disk_table){.unit = unit};
+	if (gpt > image_size(img))
+		return disk_truncated(img, "its GPT", gpt, ret_error);
+	return read_table(img, ret, ret_error);
 }
 
-int disk_examine(struct image *img, struct disk *ret, char **ret_error)
+int disk_check_format(struct image *img, char **ret_error)
 {
 	const char *container = container_format(img);
-	uint64_t gpt = gpt_disk_bytes(img);
-	int r;
 
-	memset(ret, 0, sizeof(*ret));
-	if (container)
-		return error_text(
-			ret_error, -EMEDIUMTYPE,
-			"image %s looks like a %s file but is configured as %s; if its domain uses "
-			"that format, name the format before the path (one of %s), or convert the "
-			"image: qemu-img convert -O raw IMAGE RAW-IMAGE",
-			image_path(img), container, image_format(img), image_format_names());
-	if (gpt > image_size(img))
-		return truncated(img, "its GPT", gpt, ret_error);
-	r = disk_probe_range(img, 0, image_size(img), ret->type, NULL);
-	if (r < 0)
-		return error_text(ret_error, r, "image %s cannot be read", image_path(img));
-	if (ret->type[0])
-		return check_bare_length(img, ret->type, ret_error);
-	r = read_table(img, ret, ret_error);
-	if (r == 0 && ret->table == LAYOUT_NONE)
-		return error_text(
-			ret_error, -ENODATA,
-			"image %s is not a disk: it has neither a partition table nor a file "
-			"system (or it is encrypted as a whole)",
-			image_path(img));
-	return r;
+	if (!container)
+		return 0;
+	return error_text(
+		ret_error, -EMEDIUMTYPE,
+		"image %s looks like a %s file but is configured as %s; if its domain uses "
+		"that format, name the format before the path (one of %s), or convert the "
+		"image: qemu-img convert -O raw IMAGE RAW-IMAGE",
+		image_path(img), container, image_format(img), image_format_names());
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finds the sectors of partition tables. volumes.c and partition.c call it; tables.h describes
- * the functions.
+ * Finds the sectors of partition tables.
  */
 #include "parser/disks/tables.h"
 
@@ -9,8 +8,6 @@
 #include <string.h>
 
 #include "parser/disks/partition.h"
-
-#define GPT_OFFSET TABLE_SECTOR
 
 /* Returns the first sector of the next table, 0 if there is none. The MBR counts sectors from
  * the start of the disk; all further tables count from the start of the extended partition. */
@@ -29,7 +26,7 @@ static uint32_t next_table(const uint8_t sector[TABLE_SECTOR])
 }
 
 /* A damaged list just ends early; that is no error. */
-int tables_of_mbr(struct volume *disk, table_cb *cb, void *ctx)
+int tables_of_mbr(struct volume *disk, unsigned unit, table_cb *cb, void *ctx)
 {
 	uint64_t extended = 0, at = 0;
 
@@ -48,7 +45,7 @@ int tables_of_mbr(struct volume *disk, table_cb *cb, void *ctx)
 		next = next_table(sector);
 		if (!next)
 			return 0;
-		at = extended + (uint64_t)next * TABLE_SECTOR;
+		at = extended + (uint64_t)next * unit;
 		if (!extended)
 			extended = at;
 	}
@@ -69,18 +66,18 @@ static int add_guard(void *ctx, uint64_t offset, const uint8_t sector[TABLE_SECT
 	return layout_guards_add(g->guards, &guard);
 }
 
-static int guard_gpt(struct volume *disk, struct guarding *g)
+static int guard_gpt(struct volume *disk, unsigned unit, struct guarding *g)
 {
 	uint8_t sector[TABLE_SECTOR];
 	int r;
 
-	if (volume_size(disk) < GPT_OFFSET + sizeof(sector))
+	if (volume_size(disk) < unit + sizeof(sector))
 		return 0;
-	r = volume_read(disk, GPT_OFFSET, sector, sizeof(sector));
-	return r < 0 ? r : add_guard(g, GPT_OFFSET, sector);
+	r = volume_read(disk, unit, sector, sizeof(sector));
+	return r < 0 ? r : add_guard(g, unit, sector);
 }
 
-int tables_guard(struct image *img, unsigned image, struct layout_guards *ret)
+int tables_guard(struct image *img, unsigned image, unsigned unit, struct layout_guards *ret)
 {
 	struct guarding g = {image, ret};
 	struct volume *disk;
@@ -88,19 +85,19 @@ int tables_guard(struct image *img, unsigned image, struct layout_guards *ret)
 
 	if (r < 0)
 		return r;
-	r = guard_gpt(disk, &g);
+	r = guard_gpt(disk, unit, &g);
 	if (r == 0)
-		r = tables_of_mbr(disk, add_guard, &g);
+		r = tables_of_mbr(disk, unit, add_guard, &g);
 	volume_free(disk);
 	return r;
 }
 
-void tables_guard_only(struct layout_guards *g, enum layout_table table)
+void tables_guard_only(struct layout_guards *g, enum layout_table table, unsigned unit)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < g->count; i++)
-		if ((g->list[i].offset == GPT_OFFSET) == (table == LAYOUT_GPT))
+		if ((g->list[i].offset == unit) == (table == LAYOUT_GPT))
 			g->list[kept++] = g->list[i];
 	g->count = table == LAYOUT_GPT || table == LAYOUT_MBR ? kept : 0;
 }

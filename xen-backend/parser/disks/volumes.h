@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * volumes.h - finds everything on a datanode's disks that may hold a file system: whole disks,
- * partitions and logical volumes. Called by fit.c, parser/hdfs/discover.c and vread-provision.
+ * partitions and logical volumes.
+ *
+ * A disk that was used before in another way has signatures or tables of both uses. Then the list
+ * has the volumes of all readings, which share bytes, and the caller must look which one is in use.
  */
 #ifndef VREAD_LAYOUT_VOLUMES_H
 #define VREAD_LAYOUT_VOLUMES_H
@@ -9,6 +12,9 @@
 #include "layout/layout.h"
 
 struct found_volume {
+	unsigned reading;            /* equal for volumes of one disk that exist side by side */
+	bool alternative;            /* in the same place as the one before it in the list */
+	unsigned unit;               /* bytes of a sector of its partition table; 0: in none */
 	struct layout_filesystem at; /* type is "" if nothing known is on it; no data_dirs */
 	char *problem;               /* why it cannot be used; NULL: it can */
 	char *group;                 /* the volume group it is a physical volume of, or NULL */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Searches all volumes of a datanode's images for its data directories. parser/serve.c calls it;
- * discover.h describes the function.
+ * Searches all volumes of a datanode's images for its data directories. Of volumes that share bytes
+ * because a disk can be read in several ways, those with data directories count; if two of them
+ * have some, the one whose owner has it mounted.
  */
 #include "parser/hdfs/discover.h"
 
@@ -14,7 +15,9 @@
 #include "parser/hdfs/data_dir.h"
 #include "base/error.h"
 #include "parser/fs/fs.h"
+#include "parser/disks/overlap.h"
 #include "parser/disks/partition.h"
+#include "parser/disks/tables.h"
 #include "layout/place.h"
 #include "parser/disks/volumes.h"
 
@@ -26,7 +29,15 @@
 struct wanted {
 	const char *path;
 	bool found;
+	bool explained; /* the note says more than that the directory is not there */
 	char note[MAX_NOTE];
+};
+
+/* What is known of a file system of the layout besides. */
+struct holder {
+	uint64_t holds; /* bit i: wanted[i] */
+	bool in_use;
+	bool dropped;
 };
 
 struct search {
@@ -36,7 +47,9 @@ struct search {
 	unsigned num_wanted;
 	struct volumes volumes;
 	struct image_layout *layout;
+	struct holder holders[LAYOUT_MAX_FILESYSTEMS];
 };
+_Static_assert(LAYOUT_MAX_DATA_DIRS <= 64, "struct holder has a bit for each");
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, const char *format,
 							   ...)
@@ -54,27 +67,33 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct wanted *w, con
 }
 
 /* Adds a note about a volume. With several images the note names the image. */
-__attribute__((format(printf, 4, 5))) static void
-add_volume_note(const struct search *s, struct wanted *w, const struct layout_filesystem *volume,
-		const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void add_volume_note(const struct search *s,
+								  struct wanted *w,
+								  const struct found_volume *v,
+								  const char *format, ...)
 {
-	bool names_image = s->num_images > 1 && volume->table != LAYOUT_LVM;
+	bool names_image = s->num_images > 1 && v->at.table != LAYOUT_LVM;
 	char what[DATA_DIR_MAX_REASON + 64], place[LAYOUT_MAX_PLACE];
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	add_note(w, "%s%s%s%s", layout_place(volume, place), names_image ? " of " : "",
-		 names_image ? image_path(s->images[volume->image]) : "", what);
+	add_note(w, "%s%s%s%s%s", layout_place(&v->at, place),
+		 v->unit == TABLE_LARGE_UNIT ? " in sectors of 4096 bytes" : "",
+		 names_image ? " of " : "", names_image ? image_path(s->images[v->at.image]) : "",
+		 what);
 }
 
-/* Adds the same note to every directory: the volume holds none of them. */
-static void note_volume(struct search *s, const struct layout_filesystem *volume, const char *what,
-			const char *type)
+/* Adds the same note to every directory: the volume holds none of them. `explains`: this may be
+ * why a directory is not found. */
+static void note_volume(struct search *s, const struct found_volume *v, bool explains,
+			const char *what, const char *type)
 {
-	for (unsigned i = 0; i < s->num_wanted; i++)
-		add_volume_note(s, &s->wanted[i], volume, " %s%s", what, type);
+	for (unsigned i = 0; i < s->num_wanted; i++) {
+		add_volume_note(s, &s->wanted[i], v, " %s%s", what, type);
+		s->wanted[i].explained |= explains;
+	}
 }
 
 /* The answer of one file system about one directory. `error` is 0 for a data directory. */
@@ -135,44 +154,48 @@ static bool has_dir(const struct layout_filesystem *lfs, const char *path)
 	return false;
 }
 
-static int take_answers(struct search *s, struct layout_filesystem *volume, struct answer *answers)
+static int take_answers(struct search *s, struct found_volume *v, struct answer *answers,
+			struct holder *holder)
 {
-	volume->data_dirs = calloc(s->num_wanted, sizeof(*volume->data_dirs));
-	if (!volume->data_dirs)
+	struct layout_filesystem *lfs = &v->at;
+
+	lfs->data_dirs = calloc(s->num_wanted, sizeof(*lfs->data_dirs));
+	if (!lfs->data_dirs)
 		return -ENOMEM;
 	for (unsigned i = 0; i < s->num_wanted; i++) {
 		struct answer *a = &answers[i];
 
 		if (a->error) {
-			add_volume_note(s, &s->wanted[i], volume, " (%s): %s", volume->type,
-					a->reason);
+			add_volume_note(s, &s->wanted[i], v, " (%s): %s", lfs->type, a->reason);
+			s->wanted[i].explained |= a->error != -ENOENT;
 			continue;
 		}
-		s->wanted[i].found = true;
-		if (has_dir(volume, a->dir.path))
+		holder->holds |= UINT64_C(1) << i;
+		if (has_dir(lfs, a->dir.path))
 			continue;
-		volume->data_dirs[volume->num_data_dirs++] = a->dir;
+		lfs->data_dirs[lfs->num_data_dirs++] = a->dir;
 		a->dir = (struct layout_data_dir){0};
 	}
 	return 0;
 }
 
-static int search_filesystem(struct search *s, struct layout_filesystem *volume)
+static int search_filesystem(struct search *s, struct found_volume *v, struct holder *holder)
 {
 	struct answer *answers = calloc(s->num_wanted, sizeof(*answers));
 	const char *reason = "its place or its UUID is invalid";
 	struct volume *place = NULL;
 	struct fs *fs = NULL;
-	int r = answers ? layout_volume(s->images, volume, &place) : -ENOMEM;
+	int r = answers ? layout_volume(s->images, &v->at, &place) : -ENOMEM;
 
 	if (r == 0)
-		r = fs_new(place, volume->type, volume->uuid, &fs);
+		r = fs_new(place, v->at.type, v->at.uuid, &fs);
 	if (r == 0)
 		r = ask(s, fs, answers, &reason);
 	if (r == 0) {
-		r = take_answers(s, volume, answers);
+		r = take_answers(s, v, answers, holder);
+		holder->in_use = holder->holds && fs_state(fs, NULL) == FS_LIVE;
 	} else if (r != -ENOMEM) {
-		note_volume(s, volume, "cannot be read: ", reason);
+		note_volume(s, v, true, "cannot be read: ", reason);
 		r = 0;
 	}
 	if (answers)
@@ -183,48 +206,102 @@ static int search_filesystem(struct search *s, struct layout_filesystem *volume)
 	return r;
 }
 
-/* Takes over what `volume` owns: moves it to the layout if it holds data directories, else frees
- * it. */
-static void keep_or_free(struct image_layout *layout, struct layout_filesystem *volume)
-{
-	if (volume->num_data_dirs)
-		layout->filesystems[layout->num_filesystems++] = *volume;
-	else
-		layout_filesystem_clear(volume);
-}
-
 /* Adds the note about a volume that is not searched. Returns false if the volume is to be
  * searched. */
 static bool note_other(struct search *s, const struct found_volume *v)
 {
 	if (v->problem)
-		note_volume(s, &v->at, "cannot be read: ", v->problem);
+		note_volume(s, v, true, "cannot be read: ", v->problem);
 	else if (v->group)
-		note_volume(s, &v->at, "belongs to volume group ", v->group);
+		note_volume(s, v, false, "belongs to volume group ", v->group);
 	else if (!strcmp(v->at.type, VOLUMES_LVM_MEMBER))
-		note_volume(s, &v->at, "is a physical volume of an unknown volume group", "");
+		note_volume(s, v, true, "is a physical volume of an unknown volume group", "");
 	else if (!v->at.type[0])
-		note_volume(s, &v->at, "is empty", "");
+		note_volume(s, v, false, "is empty", "");
 	else if (disk_type_remedy(v->at.type))
-		note_volume(s, &v->at, disk_type_remedy(v->at.type), "");
+		note_volume(s, v, true, disk_type_remedy(v->at.type), "");
 	else if (!layout_type_valid(v->at.type))
-		note_volume(s, &v->at, "has a type that vRead does not read: ", v->at.type);
+		note_volume(s, v, false, "has a type that vRead does not read: ", v->at.type);
 	else
 		return false;
 	return true;
 }
 
-/* Takes over v->at. */
+/* Moves the volume to the layout if it holds data directories. */
 static int search_volume(struct search *s, struct found_volume *v)
 {
-	struct layout_filesystem volume = v->at;
+	struct image_layout *l = s->layout;
+	struct holder holder = {0};
 	int r;
 
-	if (note_other(s, v) || s->layout->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
+	if (note_other(s, v) || l->num_filesystems == LAYOUT_MAX_FILESYSTEMS)
 		return 0;
+	r = search_filesystem(s, v, &holder);
+	if (r < 0 || !holder.holds)
+		return r;
+	s->holders[l->num_filesystems] = holder;
+	l->filesystems[l->num_filesystems++] = v->at;
 	v->at = (struct layout_filesystem){0};
-	r = search_filesystem(s, &volume);
-	keep_or_free(s->layout, &volume);
+	return 0;
+}
+
+/* ---- file systems that share bytes --------------------------------------------------- */
+
+static void drop_both(struct search *s, unsigned a, unsigned b)
+{
+	const struct layout_filesystem *list = s->layout->filesystems;
+	uint64_t either = s->holders[a].holds | s->holders[b].holds;
+	char place[LAYOUT_MAX_PLACE], other[LAYOUT_MAX_PLACE];
+
+	s->holders[a].dropped = s->holders[b].dropped = true;
+	layout_place(&list[a], place);
+	layout_place(&list[b], other);
+	for (unsigned i = 0; i < s->num_wanted; i++) {
+		if (!(either & UINT64_C(1) << i))
+			continue;
+		add_note(&s->wanted[i],
+			 "%s (%s, UUID %s) and %s (%s, UUID %s) of %s share bytes and both have "
+			 "data directories, so one of them is left over from an earlier use of the "
+			 "disk: remove its signature in the guest (wipefs)",
+			 place, list[a].type, list[a].uuid, other, list[b].type, list[b].uuid,
+			 image_path(s->images[list[a].image]));
+		s->wanted[i].explained = true;
+	}
+}
+
+static int choose(void *ctx, unsigned a, unsigned b)
+{
+	struct search *s = ctx;
+	struct holder *p = &s->holders[a], *q = &s->holders[b];
+
+	if (p->in_use == q->in_use)
+		drop_both(s, a, b);
+	else
+		(p->in_use ? q : p)->dropped = true;
+	return 0;
+}
+
+/* Removes file systems that share bytes with another one. Sets which directories are found. */
+static int choose_readings(struct search *s)
+{
+	struct overlap_volume list[LAYOUT_MAX_FILESYSTEMS] = {0};
+	struct image_layout *l = s->layout;
+	unsigned kept = 0;
+	int r;
+
+	for (unsigned i = 0; i < l->num_filesystems; i++)
+		list[i].at = &l->filesystems[i];
+	r = overlaps_find(list, l->num_filesystems, choose, s);
+	for (unsigned i = 0; i < l->num_filesystems; i++) {
+		if (s->holders[i].dropped) {
+			layout_filesystem_clear(&l->filesystems[i]);
+			continue;
+		}
+		for (unsigned k = 0; k < s->num_wanted; k++)
+			s->wanted[k].found |= s->holders[i].holds >> k & 1;
+		l->filesystems[kept++] = l->filesystems[i];
+	}
+	l->num_filesystems = kept;
 	return r;
 }
 
@@ -278,18 +355,25 @@ static int count_missing(const struct search *s)
 
 static void print_missing(FILE *out, const struct search *s)
 {
+	const char *between = "";
+	bool unexplained = false;
+
 	for (unsigned i = 0; i < s->num_wanted; i++) {
 		const struct wanted *w = &s->wanted[i];
 
 		if (w->found)
 			continue;
+		fputs(between, out);
 		print_images(out, s);
-		fprintf(out, ": no data directory %s: %s. ", w->path,
+		fprintf(out, ": no data directory %s: %s", w->path,
 			w->note[0] ? w->note : "its partition table is empty");
+		unexplained |= !w->explained;
+		between = ". ";
 	}
-	fputs("Check the path inside the file system; if the datanode has not formatted the "
-	      "directory yet, nothing needs to be done",
-	      out);
+	if (unexplained)
+		fputs(". Check the path inside the file system; if the datanode has not formatted "
+		      "the directory yet, nothing needs to be done",
+		      out);
 }
 
 /* Writes sentences about directories that were not found and images that cannot be used. Returns
@@ -343,6 +427,8 @@ static int search_images(struct search *s, char **ret_missing)
 		l->image_sizes[l->num_images++] = s->images[i] ? image_size(s->images[i]) : 0;
 	for (unsigned i = 0; i < s->volumes.count && r == 0; i++)
 		r = search_volume(s, &s->volumes.list[i]);
+	if (r == 0)
+		r = choose_readings(s);
 	for (unsigned i = 0; s->volumes.cut && i < s->num_wanted; i++)
 		add_note(&s->wanted[i], "there are too many logical volumes; some were left out");
 	if (r == 0)
