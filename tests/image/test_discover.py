@@ -137,6 +137,18 @@ def test_root_of_a_file_system(tmp_path):
         assert control.open(block).read_all() == block.content()
 
 
+@pytest.mark.parametrize(("inside", "mount"), [("/dfs/dn", "/data/1"), ("/dn", "/data")])
+def test_path_as_the_guest_sees_it(tmp_path, inside, mount):
+    """The path has the mount point in front.  No guess: what to write must be said."""
+    tree, _ = tree_with(tmp_path / "tree", inside)
+    image = make_ext(tmp_path / "fs", tree)
+    assert why_not(image, mount + inside) == (
+        f"image {image}: no data directory {mount + inside}: the whole disk (ext4): there is no "
+        f"{mount + inside}, but a data directory {inside}; if the guest mounts this file system "
+        f"on {mount}, name it {inside} here"
+    )
+
+
 # ---- what is not a data directory -------------------------------------------------------------
 
 

@@ -110,6 +110,26 @@ static void clear_answers(const struct search *s, struct answer *answers)
 	memset(answers, 0, s->num_wanted * sizeof(*answers));
 }
 
+/* A path that is not there is often written as the guest sees it, behind its mount point.
+ * Says so if the rest of the path is a data directory. */
+static void hint_at_mount(struct fs *fs, struct fs_view *view, const char *path, struct answer *a)
+{
+	char reason[DATA_DIR_MAX_REASON];
+	struct layout_data_dir dir;
+
+	for (const char *rest = strchr(path + 1, '/'); rest; rest = strchr(rest + 1, '/')) {
+		if (data_dir_read(fs, view, rest, &dir, reason) < 0)
+			continue;
+		layout_data_dir_clear(&dir);
+		a->error = -EXDEV;
+		snprintf(a->reason, sizeof(a->reason),
+			 "there is no %s, but a data directory %s; if the guest mounts this file "
+			 "system on %.*s, name it %s here",
+			 path, rest, (int)(rest - path), path, rest);
+		return;
+	}
+}
+
 /* Asks for all directories. Returns 0, or negative errno with `*ret_reason`. */
 static int ask_once(const struct search *s, struct fs *fs, struct answer *answers,
 		    const char **ret_reason)
@@ -124,6 +144,8 @@ static int ask_once(const struct search *s, struct fs *fs, struct answer *answer
 
 		a->error = data_dir_read(fs, view, s->wanted[i].path, &a->dir, a->reason);
 		r = a->error == -ENOMEM ? -ENOMEM : 0;
+		if (a->error == -ENOENT)
+			hint_at_mount(fs, view, s->wanted[i].path, a);
 	}
 	if (r == 0)
 		r = fs_view_confirm(view, NULL, NULL);
