@@ -392,7 +392,10 @@ WRONG = [
     (LINE.replace("/dfs/data", ""), "data-dirs: expected a value"),
     (f"{LINE},disks=", "disks: expected a value"),
     (LINE.replace("/dfs/data", "data"), "data-dirs: 'data': expected paths inside the disks'"),
-    (LINE.replace("/dfs/data", "/a auto"), "data-dirs: 'auto': expected paths inside the disks'"),
+    (
+        LINE.replace("/dfs/data", "auto /a"),
+        "data-dirs: 'auto /a': expected paths inside the disks'",
+    ),
     (LINE.replace("/dfs/data", "/a/../b"), "data-dirs: '/a/../b': expected paths inside the"),
     (LINE.replace("/dfs/data", "/a;b"), "data-dirs: '/a;b': expected paths inside the disks'"),
     (LINE + "x" * 512, "data-dirs: expected at most 512 characters; more fit into a layout"),

@@ -206,7 +206,7 @@ static void test_everything_set(void **state)
 				     "[datanode dn.2]\n"
 				     "image = /img/b.raw\n"
 				     "backing-folders = /srv/bases  /srv/more\n"
-				     "backing-folders = /opt/...\n"
+				     "backing-folders = /opt/...  /my bases/1\n"
 				     "data-dirs = /data/1/dfs  /data2/ /\n"
 				     "storages = DS-1\t DS-2\n"
 				     "storages = DS-3");
@@ -236,10 +236,11 @@ static void test_everything_set(void **state)
 	assert_string_equal(c->datanodes[0].layout, "/img/a.json");
 	assert_int_equal(c->datanodes[0].data_dirs.count, 0);
 	assert_int_equal(c->datanodes[0].backing_folders.count, 0);
-	assert_int_equal(c->datanodes[1].backing_folders.count, 3);
+	assert_int_equal(c->datanodes[1].backing_folders.count, 4);
 	assert_string_equal(c->datanodes[1].backing_folders.path[0], "/srv/bases");
 	assert_string_equal(c->datanodes[1].backing_folders.path[1], "/srv/more");
 	assert_string_equal(c->datanodes[1].backing_folders.path[2], "/opt/...");
+	assert_string_equal(c->datanodes[1].backing_folders.path[3], "/my bases/1");
 	assert_int_equal(c->datanodes[0].image_mode, SOURCE_DIRECT);
 	assert_int_equal(c->datanodes[1].image_mode, SOURCE_AUTO);
 	assert_int_equal(c->datanodes[0].tokens, TOKENS_REQUIRED);
@@ -261,7 +262,49 @@ static void test_everything_set(void **state)
 #define FOLDERS                                                                              \
 	"expected paths of this host that start with /, go through no \"..\" and are not / " \
 	"itself\n"
-#define INSIDE "expected paths inside the image that start with / and contain no \"..\"\n"
+/* Lists of data directories as people write them, and the paths, separated by '|'. */
+static const struct {
+	const char *written, *paths;
+} data_dirs[] = {
+	{"/a /b", "/a|/b"},
+	{"/a,/b", "/a|/b"},
+	{" /a , /b,,/c/ ", "/a|/b|/c"},
+	{"[SSD]file:///data/1,[DISK]/data/2", "/data/1|/data/2"},
+	{"[SSD] file:///data/1, [disk]file:/data/2", "/data/1|/data/2"},
+	{"file:///data/1 file:///data/2", "/data/1|/data/2"},
+	{"FILE://localhost/data/1/", "/data/1"},
+	{"/my data", "/my data"},
+	{"/my data/1 /my data/2", "/my data/1|/my data/2"},
+	{"/my  data , /b", "/my  data|/b"},
+	{"file:///my%20data%2C1", "/my data,1"},
+	{"/100%", "/100%"},
+	{"[RAM_DISK]/mnt/ram,[DISK]/data,[PROVIDED]file:///remote", "/data"},
+	{"/", "/"},
+};
+
+static void test_lists_of_data_dirs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(data_dirs) / sizeof(data_dirs[0]); i++) {
+		char text[256], found[256] = "";
+		struct config *c;
+
+		snprintf(text, sizeof(text), "[datanode dn]\nimage = /x\ndata-dirs = %s\n",
+			 data_dirs[i].written);
+		c = load_good(text);
+		for (unsigned k = 0; k < c->datanodes[0].data_dirs.count; k++) {
+			strcat(found, k ? "|" : "");
+			strcat(found, c->datanodes[0].data_dirs.path[k]);
+		}
+		assert_string_equal(found, data_dirs[i].paths);
+		config_free(c);
+	}
+}
+
+#define INSIDE                                                                                   \
+	"expected paths inside the image that start with / and contain no \"..\", or the value " \
+	"of "                                                                                    \
+	"dfs.datanode.data.dir\n"
 
 #define BYTES_10 "/123456789"
 #define BYTES_50 BYTES_10 BYTES_10 BYTES_10 BYTES_10 BYTES_10
@@ -409,14 +452,28 @@ static const struct {
 	{"[datanode dn1]\nimage = /x\ndata-dirs =\n",
 	 ":3: [datanode dn1] data-dirs: : expected at least one path inside the image, for example "
 	 "/dfs/data\n"},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a dfs\n",
-	 ":3: [datanode dn1] data-dirs: /a dfs: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = a dfs\n",
+	 ":3: [datanode dn1] data-dirs: a dfs: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = /a,hdfs://nn/b\n",
+	 ":3: [datanode dn1] data-dirs: /a,hdfs://nn/b: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = file://host/a\n",
+	 ":3: [datanode dn1] data-dirs: file://host/a: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = file:///a%2\n",
+	 ":3: [datanode dn1] data-dirs: file:///a%2: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = file:///a%00b\n",
+	 ":3: [datanode dn1] data-dirs: file:///a%00b: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = file:///a/%2e%2e/b\n",
+	 ":3: [datanode dn1] data-dirs: file:///a/%2e%2e/b: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = [SSD/a\n",
+	 ":3: [datanode dn1] data-dirs: [SSD/a: " INSIDE},
+	{"[datanode dn1]\nimage = /x\ndata-dirs = [RAM_DISK]/ram\n",
+	 ":3: [datanode dn1] data-dirs: [RAM_DISK]/ram: expected at least one path inside the "
+	 "image, "
+	 "for example /dfs/data\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/../b\n",
 	 ":3: [datanode dn1] data-dirs: /a/../b: " INSIDE},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a/..\n",
 	 ":3: [datanode dn1] data-dirs: /a/..: " INSIDE},
-	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\tb\n",
-	 ":3: [datanode dn1] data-dirs: /a\tb: " INSIDE},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a /b /a/\n",
 	 ":3: [datanode dn1] data-dirs: /a /b /a/: expected each path once\n"},
 	{"[datanode dn1]\nimage = /x\ndata-dirs = /a\ndata-dirs = /b\n",
@@ -736,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_guests_of_kvm),
 		cmocka_unit_test(test_everything_set),
+		cmocka_unit_test(test_lists_of_data_dirs),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_lines_too_long),

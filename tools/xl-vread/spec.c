@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "control/config.h"
+#include "control/config/data_dirs.h"
 #include "disk/image.h"
 #include "layout/layout.h"
 #include "policy/policy.h"
@@ -216,20 +217,34 @@ static int check_words(const char *list, int (*check)(const char *word, char **r
 	return r;
 }
 
-/* A path is not valid if vread.conf(5) would cut it, or read it as two lines or two words. */
+/* A path is not valid if vread.conf(5) would cut it, or read it as two paths. */
 bool spec_data_dir_valid(const char *path)
 {
 	return layout_path_valid(path) && !strpbrk(path, " ;,");
 }
 
-static int check_data_dir(const char *path, char **ret_error)
+static int check_data_dirs(const char *list, char **ret_error)
 {
-	if (spec_data_dir_valid(path))
-		return 0;
-	return error_text(ret_error, -EINVAL,
-			  "data-dirs: '%s': expected paths inside the disks' file systems that "
-			  "start with /, contain no \"..\" and have no ';', or auto alone",
-			  path);
+	const char *at = list, *rest = list;
+	char *path;
+	int r;
+
+	while ((r = data_dirs_take(&rest, &path)) > 0) {
+		bool cut = strchr(path, ';');
+
+		free(path);
+		if (cut)
+			break;
+		at = rest;
+	}
+	if (r == -ENOMEM)
+		return r;
+	return r == 0 ? 0
+		      : error_text(ret_error, -EINVAL,
+				   "data-dirs: '%s': expected paths inside the disks' file systems "
+				   "that start with /, contain no \"..\" and have no ';', or auto "
+				   "alone; file:///my%%20data is a path with a blank",
+				   at);
 }
 
 static int check_folder(const char *path, char **ret_error)
@@ -303,9 +318,8 @@ static int check_disks(const struct spec *s, char **ret_error)
 	if (s->disks && strlen(s->disks) > SPEC_MAX_WORDS)
 		return error_text(ret_error, -EINVAL, "disks: expected at most %u characters",
 				  SPEC_MAX_WORDS);
-	r = strcmp(s->data_dirs, SPEC_DATA_DIRS_AUTO)
-		    ? check_words(s->data_dirs, check_data_dir, ret_error)
-		    : 0;
+	r = strcmp(s->data_dirs, SPEC_DATA_DIRS_AUTO) ? check_data_dirs(s->data_dirs, ret_error)
+						      : 0;
 	if (!r && s->disks)
 		r = check_words(s->disks, check_disk, ret_error);
 	return r;

@@ -6,12 +6,14 @@
  */
 #include "control/config/values.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/words.h"
+#include "control/config/data_dirs.h"
 #include "disk/image.h"
 #include "layout/layout.h"
 #include "peer/wire/address.h"
@@ -261,28 +263,6 @@ void config_paths_free(struct config_paths *paths)
 	*paths = (struct config_paths){0};
 }
 
-/* Adds path, and takes it over.  NULL, or what was expected. */
-static const char *add_path(struct config_paths *paths, char *path)
-{
-	size_t length = path ? strlen(path) : 0;
-	const char *error = NULL;
-
-	while (length > 1 && path[length - 1] == '/')
-		path[--length] = '\0';
-	if (!path)
-		error = "more memory";
-	else if (!layout_path_valid(path))
-		error = "paths inside the image that start with / and contain no \"..\"";
-	for (unsigned i = 0; !error && i < paths->count; i++)
-		if (!strcmp(paths->path[i], path))
-			error = "each path once";
-	if (error)
-		free(path);
-	else
-		paths->path[paths->count++] = path;
-	return error;
-}
-
 /* Adds a copy of the first length bytes of path.  NULL, or what was expected. */
 static const char *grow_paths(struct config_paths *paths, const char *path, size_t length)
 {
@@ -341,6 +321,22 @@ static const char *add_folder(struct config_paths *folders, const char *path, si
 	return "paths of this host that start with /, go through no \"..\" and are not / itself";
 }
 
+/* Returns the length of a folder's path, with blanks at its end.  A blank before anything but a '/'
+ * is part of the path. */
+static size_t folder_length(const char *path)
+{
+	size_t length = 0;
+
+	while (path[length]) {
+		size_t blanks = strspn(path + length, " \t");
+
+		if (blanks && path[length + blanks] == '/')
+			break;
+		length += blanks ? blanks : 1;
+	}
+	return length;
+}
+
 /* Adds folders to the field. */
 const char *value_backing_folders(const char *value, void *field, const struct config_key *k)
 {
@@ -349,28 +345,37 @@ const char *value_backing_folders(const char *value, void *field, const struct c
 	if (!*value)
 		return "at least one folder of this host, for example /srv/bases";
 	while (!error && *(value += strspn(value, " \t"))) {
-		size_t length = strcspn(value, " \t");
+		size_t length = folder_length(value), next = length;
 
+		while (strchr(" \t", value[length - 1]))
+			length--;
 		error = add_folder(field, value, length, k);
-		value += length;
+		value += next;
 	}
 	return error;
 }
 
 const char *value_data_dirs(const char *value, void *field, const struct config_key *k)
 {
-	struct config_paths paths = {calloc(k->max, sizeof(*paths.path)), 0};
-	const char *error = paths.path ? NULL : "more memory";
+	struct config_paths paths = {0};
+	const char *error = NULL;
+	char *path;
+	int r = 1;
 
-	while (!error && *(value += strspn(value, " \t"))) {
-		size_t length = strcspn(value, " \t");
-
+	while (!error && (r = data_dirs_take(&value, &path)) > 0) {
 		if (paths.count == k->max)
 			error = "fewer paths";
+		else if (has_path(&paths, path, strlen(path)))
+			error = "each path once";
 		else
-			error = add_path(&paths, strndup(value, length));
-		value += length;
+			error = grow_paths(&paths, path, strlen(path));
+		free(path);
 	}
+	if (r == -EINVAL)
+		error = "paths inside the image that start with / and contain no \"..\", or the "
+			"value of dfs.datanode.data.dir";
+	else if (r < 0)
+		error = "more memory";
 	if (!error && paths.count == 0)
 		error = "at least one path inside the image, for example /dfs/data";
 	if (error)
