@@ -178,6 +178,49 @@ def test_the_page_says_what_making_packages_on_debian_13_needs():
     assert f"\n    apt install {' '.join(TOOLS)}\n    apt build-dep .\n" in page
 
 
+def needed_xen(folder, shlibs_local):
+    """What Debian's tool makes of the libraries of Xen that the daemon and the command need."""
+    (folder / "debian").mkdir()
+    shutil.copy(REPOSITORY / "debian/control", folder / "debian")
+    if shlibs_local:
+        shutil.copy(REPOSITORY / "debian/shlibs.local", folder / "debian")
+    programs = [REPOSITORY / "build/release" / name for name in ("vreadd", "xl-vread")]
+    done = subprocess.run(
+        ["dpkg-shlibdeps", "-O", *programs], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return sorted(re.findall(r"libxen\w+[\d.]*(?: \([^)]*\))?", done.stdout))
+
+
+def test_any_build_of_the_release_of_xen_will_do(tmp_path):
+    """Debian's security suite has later builds of Xen than the release, and a host may be without
+    that suite.  The packages must not need the very build that they were made with."""
+    needed = needed_xen(tmp_path, shlibs_local=True)
+    (misc,) = [text for text in needed if text.startswith("libxenmisc")]
+    assert re.fullmatch(r"libxenmisc4\.\d+", misc)
+    assert needed[:2] == ["libxenevtchn1 (>= 4.14)", "libxengnttab1 (>= 4.14)"]
+    assert not [text for text in needed if "+" in text]
+
+
+def test_what_is_used_of_xen_is_in_any_build_of_the_release():
+    """The reason why debian/shlibs.local is right: all symbols are of the first version."""
+    first = {"xenevtchn": r"VERS_1\.0", "xengnttab": r"VERS_1\.0", "xlu": r"VERS_4\.\d+\.0"}
+    for name in ("vreadd", "xl-vread"):
+        command = ["objdump", "-T", REPOSITORY / "build/release" / name]
+        table = subprocess.check_output(command, text=True)
+        used = re.findall(r"\(?(VERS_[\d.]+)\)? +((xenevtchn|xengnttab|xlu)_\w+)$", table, re.M)
+        assert len(used) >= 6
+        for symbol_version, symbol, library in used:
+            assert re.fullmatch(first[library], symbol_version), symbol
+
+
+@pytest.mark.parametrize("name", ["backend", "tools", "hdfs", "frontend-dkms", "bench"])
+def test_each_package_has_the_changes_for_operators(name):
+    docs = (REPOSITORY / f"debian/vread-{name}.docs").read_text().splitlines()
+    assert "CHANGELOG.md" in docs
+    assert all((REPOSITORY / path).exists() for path in docs)
+
+
 def local(unit, folder):
     """A copy of the unit with the paths of built programs and without manuals, so that programs
     installed on this machine do not matter."""
