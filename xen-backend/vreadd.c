@@ -15,7 +15,7 @@
 #include "control/daemon.h"
 #include "control/datanodes.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_NOT_SERVED = 3 };
 
 static const char usage[] =
 	"usage: vreadd [-c FILE] [--log-level LEVEL] [--foreground]\n"
@@ -111,6 +111,23 @@ static struct config *load(const struct options *o)
 	return NULL;
 }
 
+/* Returns the exit status. */
+static int check(const struct config *config, const char *path)
+{
+	unsigned lacking;
+
+	if (log_get_level() < LOG_LEVEL_WARN) /* what is found are warnings */
+		log_set_level(LOG_LEVEL_WARN);
+	lacking = datanodes_check(config);
+	if (lacking)
+		printf("%s: no mistakes, but of %zu datanode%s %u cannot be served now, or only in "
+		       "part\n",
+		       path, config->num_datanodes, config->num_datanodes == 1 ? "" : "s", lacking);
+	else
+		printf("%s: ok\n", path);
+	return lacking ? EXIT_NOT_SERVED : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse_options(argc, argv);
@@ -130,13 +147,10 @@ int main(int argc, char **argv)
 	if (!config)
 		return EXIT_FAILURE;
 	log_set_level(o.log_level >= 0 ? (enum log_level)o.log_level : config->log_level);
-	if (o.check_only) {
-		r = datanodes_check(config) ? -1 : 0;
-		if (!r)
-			printf("%s: ok\n", o.config_path);
-	} else {
-		r = daemon_run(config, o.config_path, o.log_level);
-	}
+	if (o.check_only)
+		r = check(config, o.config_path);
+	else
+		r = daemon_run(config, o.config_path, o.log_level) ? EXIT_FAILURE : EXIT_SUCCESS;
 	config_free(config);
-	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+	return r;
 }

@@ -2,12 +2,15 @@
 """vreadd's options, its exit status, and its errors for a bad configuration."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import binary
+from tests.support.daemon import STORAGE, binary, open_block
+from tests.support.disk import Disk
+from tests.support.hdfs_dir import DataDirectory
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "xen-backend" / "control" / "vread.conf"
 
@@ -134,22 +137,99 @@ def bad_datanodes(image, folder):
     yield "layout not JSON", good[0], folder / "bad.json", "bad.json"
 
 
-def test_data_directories_that_are_not_there_yet_are_no_mistake(check, image, tmp_path):
-    for path, said in (
-        (tmp_path / "gone.img", "No such file or directory; check the path"),
-        (image.path, "no data directory /elsewhere: partition gpt:1 is empty; partition gpt:2"),
-    ):
-        done, _ = check(f"[datanode dn1]\nimage = {path}\ndata-dirs = /elsewhere\n")
-        assert done.returncode == 0
-        assert f"datanode dn1: not served yet: image {path}: " in done.stderr
-        assert said in done.stderr
+LACKING = "no mistakes, but of 1 datanode 1 cannot be served now, or only in part"
+
+
+def write_head(path, head):
+    with open(path, "wb") as disk:
+        disk.truncate(32 << 20)
+        disk.write(head)
+    return path
+
+
+def unserved(image, folder):
+    """Pairs: what a datanode's section may name, and what is said about it."""
+    luks = write_head(folder / "luks.img", b"LUKS\xba\xbe\0\1" + b"aes".ljust(160, b"\0") + UUID)
+    qcow2 = folder / "dn.qcow2"
+    subprocess.run(
+        ["qemu-img", "convert", "-Oqcow2", image.path, qcow2], check=True, capture_output=True
+    )
+    yield folder / "gone.img", "No such file or directory; check the path"
+    yield folder, f"image {folder}"
+    yield image.path, "no data directory /elsewhere: partition gpt:1 is empty; partition gpt:2"
+    yield luks, "is encrypted by its guest (LUKS), which alone has the key"
+    yield qcow2, "looks like a qcow2 file but is configured as raw"
+    yield f"qcow2:{image.path}", "it is not a qcow2 file"
+    yield write_head(folder / "empty.img", b""), "is not a disk"
+
+
+UUID = b"6d5f1c1a-9e0e-4f0f-8b39-000000000001"
+
+
+def test_what_cannot_be_served_is_told_with_its_reason(check, image, tmp_path):
+    """Nothing of it is a mistake in the file, so the exit status is one of its own."""
+    for path, said in unserved(image, tmp_path):
+        done, conf = check(f"[datanode dn1]\nimage = {path}\ndata-dirs = /elsewhere\n")
+        assert (done.returncode, done.stdout) == (3, f"{conf}: {LACKING}\n"), path
+        assert "datanode dn1: not served yet: image " in done.stderr, path
+        assert said in done.stderr, path
     done, _ = check(f"[datanode dn1]\nimage = {image.path}\ndata-dirs = /dfs/data\n")
     assert (done.returncode, "not served yet" in done.stderr) == (0, False)
+
+
+def test_one_of_two_directories_is_missing(check, image):
+    """The datanode is served in part.  log-level does not hide what is found."""
+    done, conf = check(
+        "[vreadd]\nlog-level = error\n"
+        f"[datanode dn1]\nimage = {image.path}\ndata-dirs = /dfs/data /elsewhere\n"
+    )
+    assert (done.returncode, done.stdout) == (3, f"{conf}: {LACKING}\n")
+    assert "no data directory /elsewhere: " in done.stderr
+
+
+def test_a_file_system_that_is_refused(check, tmp_path):
+    """Its owner did not unmount it cleanly: it is found, and its blocks are not read."""
+    disk = Disk(tmp_path, [DataDirectory(tmp_path / "data", storage=STORAGE)])
+    disk.debugfs("set_super_value state 0")
+    done, _ = check(f"[datanode dn1]\nimage = {disk.path}\nlayout = {disk.layout}\n")
+    assert done.returncode == 3
+    assert "datanode dn1: a file system is not read: refused: it was not cleanly" in done.stderr
+
+
+def test_without_rights_the_check_says_so(image, tmp_path):
+    """A user who may not read the images cannot check them; vreadd's opener can read them."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    disk = folder / "dn.img"
+    shutil.copyfile(image.path, disk)
+    disk.chmod(0o600)
+    conf = folder / "vread.conf"
+    conf.write_text(f"[datanode dn1]\nimage = {disk}\ndata-dirs = /dfs/data\n")
+    done = subprocess.run(
+        [binary("release"), "--check-config", "-c", "/proc/self/fd/0"],
+        stdin=conf.open(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        user="nobody",
+    )
+    assert done.returncode == 3
+    said = f"image {disk} cannot be checked by uid 65534, who may not read it: run this as root"
+    assert said in done.stderr
+
+
+def test_a_check_beside_a_vreadd_that_serves(start_daemon, image):
+    """The images are in use, and so are the sockets."""
+    daemon = start_daemon()
+    done = vreadd("--check-config", "-c", daemon.config)
+    assert (done.returncode, done.stdout) == (0, f"{daemon.config}: ok\n")
+    with daemon.front() as front:
+        open_block(front, image.blocks[0])
 
 
 def test_unusable_datanodes_are_told(check, image, tmp_path):
     for what, path, layout, said in bad_datanodes(image, tmp_path):
         done, _ = check(f"[datanode dn1]\nimage = {path}\nlayout = {layout}\n")
-        assert done.returncode == 1, what
+        assert done.returncode == 3, what
         assert "datanode dn1: refused: " in done.stderr, what
         assert said in done.stderr, what

@@ -8,16 +8,23 @@
 #include "control/datanodes.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "datanode/owners.h"
+#include "datanode/parser.h"
 #include "datanode/registry.h"
 #include "disk/backing.h"
+#include "disk/image.h"
 #include "read/store.h"
 #include "port/xen/disks.h"
 #include "port/xen/provisioned.h"
+
+#define CHECK_MS (2 * (int)PARSER_ANSWER_MS)
 
 static struct registry_texts texts(const struct config_paths *paths)
 {
@@ -298,10 +305,70 @@ static int check(struct registry *r, const struct config_datanode *n, char **ret
 	return registry_add_data_dirs(r, n->name, &disks, texts(&n->data_dirs), ret_error);
 }
 
+/* Whoever may not read an image cannot tell whether vreadd, whose opener may, serves it. */
+static void tell_unreadable(const struct config_datanode *n)
+{
+	for (unsigned i = 0; i < n->images.count; i++) {
+		const char *path;
+
+		if (image_spec_split(n->images.path[i], &path) && access(path, R_OK) < 0 &&
+		    errno == EACCES)
+			log_datanode(LOG_LEVEL_WARN, n->name,
+				     "image %s cannot be checked by uid %u, who may not read it: "
+				     "run this as root",
+				     path, (unsigned)geteuid());
+	}
+}
+
+/* True if the file system is not read.  state: as in the status. */
+static bool tell_filesystem(const char *datanode, const char *state)
+{
+	if (!strcmp(state, "clean") || !strcmp(state, "live"))
+		return false;
+	log_datanode(LOG_LEVEL_WARN, datanode, "a file system is not read: %s", state);
+	return true;
+}
+
+/* True if a part of the datanode, or all of it, is not served.  The rest was logged already. */
+static bool is_lacking(const json_t *datanode)
+{
+	const char *name = json_string_value(json_object_get(datanode, "datanode"));
+	bool lacking = json_object_get(datanode, "missing");
+	json_t *fs;
+	size_t i;
+
+	json_array_foreach(json_object_get(datanode, "filesystems"), i, fs) lacking |=
+		tell_filesystem(name, json_string_value(json_object_get(fs, "state")));
+	return lacking;
+}
+
+/* Waits for the parsers, which answer in bounded time or are killed. */
+static json_t *status_now(struct registry *r)
+{
+	uint64_t question = registry_ask_states(r);
+	struct pollfd answered = {.fd = registry_states_fd(r), .events = POLLIN};
+	eventfd_t count;
+
+	while (!registry_states_known(r, question) && poll(&answered, 1, CHECK_MS) == 1)
+		eventfd_read(answered.fd, &count);
+	return registry_status(r, question);
+}
+
+static unsigned count_lacking(struct registry *r)
+{
+	json_t *all = status_now(r), *datanode;
+	unsigned lacking = 0;
+	size_t i;
+
+	json_array_foreach(all, i, datanode) lacking += is_lacking(datanode);
+	json_decref(all);
+	return lacking;
+}
+
 unsigned datanodes_check(const struct config *config)
 {
 	struct block_store *store = block_store_new();
-	unsigned refused = 0;
+	unsigned lacking = 0;
 
 	for (size_t i = 0; store && i < config->num_datanodes; i++) {
 		const struct config_datanode *n = &config->datanodes[i];
@@ -311,13 +378,16 @@ unsigned datanodes_check(const struct config *config)
 		if (r)
 			log_event(LOG_EVENT_DATANODE_REFUSED, LOG_LEVEL_ERROR, n->name,
 				  "refused: %s", error ? error : strerror(-r));
-		refused += r != 0;
+		lacking += r != 0;
 		free(error);
+		tell_unreadable(n);
 	}
 	if (!store)
 		log_error("out of memory");
+	else
+		lacking += count_lacking(block_store_registry(store));
 	block_store_free(store);
-	return store ? refused : 1;
+	return store ? lacking : 1;
 }
 
 /* ---- reloading --------------------------------------------------------------- */

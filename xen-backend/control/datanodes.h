@@ -62,8 +62,8 @@ json_t *datanodes_keys_status(const struct datanodes *d);
 /* New reference: an array of the datanodes.  question: of registry_ask_states(). */
 json_t *datanodes_status(const struct datanodes *d, uint64_t question);
 
-/* Looks into the images of each configured datanode, now. Logs what keeps datanodes from being
- * served. Returns the number of these datanodes. */
+/* Looks into the images of each configured datanode, now. Logs what keeps datanodes, or parts of
+ * them, from being served. Returns the number of these datanodes. */
 unsigned datanodes_check(const struct config *config);
 
 #endif
