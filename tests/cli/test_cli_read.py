@@ -4,8 +4,12 @@
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -417,3 +421,70 @@ def test_two_at_once(vread, vreadd, blocks):
     for thread in threads:
         thread.join()
     assert [done.stdout == blocks[0].content() for done in results] == [True] * 3
+
+
+# ---- who may connect ---------------------------------------------------------------
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def as_nobody(words):
+    identity = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+    return subprocess.run([VREAD, *words], capture_output=True, text=True, **identity)
+
+
+@pytest.fixture
+def refused(open_folder):
+    """refused(group, mode): what vread and its doctor tell the user nobody of such a socket."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    node = open_folder / "local.sock"
+    listener.bind(str(node))
+    listener.listen()
+
+    def run(group, mode):
+        shutil.chown(node, group=group)
+        node.chmod(mode)
+        words = ["cat", "--endpoint", node, "BP-1/blk_1_1"]
+        done = as_nobody(words)
+        assert done.returncode == 1
+        doctor = [VREAD, "--endpoint", node, "doctor", "--json", "--user", "nobody"]
+        found = json.loads(subprocess.run(doctor, capture_output=True).stdout)["findings"]
+        (failed,) = [f for f in found if f["result"] == "failed"]
+        beginning = f"vread cat: {node}: permission denied: {failed['found']}; "
+        assert done.stderr == f"{beginning}{failed['remedy']}\n"
+        return failed["found"], failed["remedy"]
+
+    yield run
+    listener.close()
+
+
+def test_the_group_that_may_connect_is_named(refused):
+    assert refused("man", 0o600) == (
+        "user nobody may not read and write it (mode 0600, group man)",
+        "set mode = 0660 in [local] of vread.conf, restart vreadd, and add nobody to the group: "
+        "usermod -aG man nobody",
+    )
+
+
+def test_nobody_is_told_to_join_the_group_of_vreadd(refused):
+    """Its members rule the host.  The socket of vread.conf belongs to this group."""
+    found, remedy = refused("root", 0o660)
+    assert found == "user nobody may not read and write it (mode 0660, group root)"
+    assert "usermod" not in remedy
+    assert "do not add nobody to group root" in remedy
+
+
+def test_a_folder_that_the_user_may_not_enter(open_folder):
+    (open_folder / "closed").mkdir(0o700)
+    node = open_folder / "closed/local.sock"
+    done = as_nobody(["cat", "--endpoint", node, "BP-1/blk_1_1"])
+    assert done.stderr == (
+        f"vread cat: {node}: permission denied: user nobody may not enter a folder above it; "
+        f"namei -l {node} shows which\n"
+    )

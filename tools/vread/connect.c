@@ -5,10 +5,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "denied.h"
 
 int reader_option(struct reader_options *o, int option, const char *value)
 {
@@ -59,6 +63,24 @@ static int connect_with_less(struct vread_options *library, size_t least, struct
 	return r;
 }
 
+static int denied(const struct reader_options *o, const char *name)
+{
+	char node[PATH_MAX], user[64], found[DENIED_TEXT], remedy[DENIED_TEXT];
+	const struct passwd *p = getpwuid(geteuid());
+	struct stat st;
+	bool there;
+
+	snprintf(user, sizeof(user), "%s", p ? p->pw_name : "this user");
+	snprintf(node, sizeof(node), "%s", name);
+	there = stat(node, &st) == 0;
+	if (there && o->library.publisher && S_ISCHR(st.st_mode)) {
+		snprintf(node, sizeof(node), "%s-publish", name);
+		there = stat(node, &st) == 0;
+	}
+	denied_text(node, there ? &st : NULL, user, found, remedy);
+	return cli_error(CLI_FAILED, "%s: permission denied: %s; %s", node, found, remedy);
+}
+
 int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 {
 	const char *name = endpoint_name(o);
@@ -82,10 +104,7 @@ int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 	case -ETIME:
 		return cli_error(CLI_NO_PEER, "%s: no answer in time; is vreadd stuck?", name);
 	case -EACCES:
-		return cli_error(CLI_FAILED, "%s: permission denied%s", name,
-				 o->library.publisher ? "; a guest's publishers need the group "
-							"vread-publish"
-						      : "");
+		return denied(o, name);
 	case -ENOSPC:
 		return cli_error(
 			CLI_FAILED,

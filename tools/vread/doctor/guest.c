@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <xen/io/xenbus.h>
 
+#include "../denied.h"
 #include "cli/cli.h"
 #include "checks.h"
 #include "vread-nodes.h"
@@ -213,22 +214,11 @@ static bool may_use(const struct person *who, const struct stat *st)
 static void tell_forbidden(struct doctor *d, const char *node, const struct person *who,
 			   const struct stat *st)
 {
-	const struct group *g = getgrgid(st->st_gid);
-	char remedy[512], group[64];
+	char user[64], found[DENIED_TEXT], remedy[DENIED_TEXT];
 
-	snprintf(group, sizeof(group), "%u", st->st_gid);
-	if (g)
-		snprintf(group, sizeof(group), "%.48s", g->gr_name);
-	if (st->st_gid && (st->st_mode & 0060) == 0060)
-		snprintf(remedy, sizeof(remedy),
-			 "usermod -aG %.64s %.64s, then restart its processes", group, who->name);
-	else
-		snprintf(remedy, sizeof(remedy),
-			 "is /lib/udev/rules.d/60-vread.rules installed? it gives the device to "
-			 "group vread; udevadm trigger %.200s",
-			 node);
-	doctor_fail(d, node, remedy, "user %.64s may not read and write it (mode %04o, group %s)",
-		    who->name, (unsigned)st->st_mode & 07777, group);
+	snprintf(user, sizeof(user), "%s", who->name);
+	denied_text(node, st, user, found, remedy);
+	doctor_fail(d, node, remedy, "%s", found);
 }
 
 void check_node(struct doctor *d)
