@@ -76,15 +76,34 @@ def test_a_socket_left_by_a_killed_daemon_is_replaced(start_daemon):
         assert front.stat(1).status == -errno.EBADF
 
 
-def test_a_second_daemon_leaves_the_first_its_sockets(start_daemon):
+def test_a_second_daemon_leaves_the_first_what_it_has(start_daemon):
+    """It says who runs, and nothing else: it has looked at no datanode."""
     daemon = start_daemon()
+    record = daemon.record.read_bytes()
     second = subprocess.run(
         [binary(), "-c", daemon.config], capture_output=True, text=True, timeout=60
     )
     assert second.returncode == 1
-    assert "is another vreadd running?" in second.stderr
+    pid = daemon.process.pid
+    assert second.stderr.splitlines()[1:] == [
+        f"vreadd: error: {daemon.control}: vreadd (pid {pid}) already runs and listens there: "
+        "end it first",
+        "vreadd: error: cannot start: Address already in use",
+    ]
+    assert daemon.record.read_bytes() == record
     with daemon.front() as front:
         assert front.stat(1).status == -errno.EBADF
+
+
+def test_a_file_where_a_socket_should_be(tmp_path):
+    path = tmp_path / "control.sock"
+    path.write_text("precious")
+    config = tmp_path / "vread.conf"
+    config.write_text(f"[vreadd]\ncontrol-socket = {path}\n[local]\nsocket = {tmp_path}/l.sock\n")
+    done = subprocess.run([binary(), "-c", config], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"{path}: cannot listen: a file that is no socket is there: remove it" in done.stderr
+    assert path.read_text() == "precious"
 
 
 def test_connection_limit(start_daemon):

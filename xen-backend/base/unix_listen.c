@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,22 +25,63 @@
 
 #define WARN_PAUSE 60000U /* ms */
 
-/* True if the address is a socket file that nobody listens on. */
-static bool is_stale(const struct sockaddr_un *address, int type)
+/*
+ * Asks who listens at the address.  0, with the listener's pid; -ECONNREFUSED: the address is a
+ * socket file that nobody listens on; or another negative errno.
+ */
+static int ask_listener(const struct sockaddr_un *address, int type, pid_t *ret_pid)
 {
+	struct ucred peer = {0};
+	socklen_t length = sizeof(peer);
 	struct stat st;
-	bool stale;
-	int fd;
+	int fd, r = 0;
 
 	if (lstat(address->sun_path, &st) || !S_ISSOCK(st.st_mode))
-		return false;
+		return -ENOTSOCK;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return false;
-	stale = connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
-		errno == ECONNREFUSED;
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		r = -errno;
 	close(fd);
-	return stale;
+	*ret_pid = peer.pid;
+	return r;
+}
+
+/* "vreadd" of that pid; "another program" if it cannot be found out. */
+static const char *name_of(pid_t pid, char name[32])
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, 32, f))
+		snprintf(name, 32, "another program");
+	if (f)
+		fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return name;
+}
+
+static void tell_in_use(const char *path, int asked, pid_t pid)
+{
+	char name[32];
+
+	if (asked == 0 && pid)
+		log_error("%s: %s (pid %d) already runs and listens there: end it first", path,
+			  name_of(pid, name), (int)pid);
+	else if (asked == 0)
+		log_error("%s: a program outside this container already listens there: end it "
+			  "first",
+			  path);
+	else if (asked == -ENOTSOCK)
+		log_error("%s: cannot listen: a file that is no socket is there: remove it", path);
+	else
+		log_error("%s: cannot listen: Address already in use, and nobody answers there: "
+			  "%s",
+			  path, strerror(-asked));
 }
 
 static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mode)
@@ -56,7 +98,8 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mod
 int unix_listen(const char *path, int type, mode_t mode)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd, r;
+	int fd, r, asked = 0;
+	pid_t pid = 0;
 
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		log_error("socket %s: the path is too long; expected at most 107 bytes", path);
@@ -70,17 +113,18 @@ int unix_listen(const char *path, int type, mode_t mode)
 		return r;
 	}
 	r = bind_and_listen(fd, &address, mode);
-	if (r == -EADDRINUSE && is_stale(&address, type) && unlink(path) == 0)
+	if (r == -EADDRINUSE)
+		asked = ask_listener(&address, type, &pid);
+	if (asked == -ECONNREFUSED && unlink(path) == 0)
 		r = bind_and_listen(fd, &address, mode);
-	if (r) {
+	if (r == -EADDRINUSE)
+		tell_in_use(path, asked, pid);
+	else if (r)
 		log_error("%s: cannot listen: %s%s", path, strerror(-r),
-			  r == -EADDRINUSE ? "; is another vreadd running?"
-			  : r == -ENOENT   ? "; create the folder first"
-					   : "");
+			  r == -ENOENT ? "; create the folder first" : "");
+	if (r)
 		close(fd);
-		return r;
-	}
-	return fd;
+	return r ? r : fd;
 }
 
 int unix_spare_fd(void)

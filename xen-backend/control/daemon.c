@@ -477,8 +477,14 @@ static int start_peers(struct daemon *d)
 static int start(struct daemon *d)
 {
 	struct port_events events;
-	int r = start_datanodes(d);
+	int r = 0;
 
+	/* First, as a second vreadd must end here, before it touches what the first one keeps.
+	 * Questions wait in the socket's queue until the event loop runs. */
+	if (d->config->control_socket[0])
+		r = control_start(&d->control, d->event, d->config->control_socket, &commands, d);
+	if (!r)
+		r = start_datanodes(d);
 	if (r)
 		return r;
 	/* The lookers judge storages, and need to know the peers. */
@@ -498,8 +504,6 @@ static int start(struct daemon *d)
 		return -ENOMEM;
 	events = session_server_events(d->sessions);
 	r = start_ivshmem(d, &events);
-	if (!r && d->config->control_socket[0])
-		r = control_start(&d->control, d->event, d->config->control_socket, &commands, d);
 	if (!r)
 		r = start_local(d, &events);
 	if (!r)
