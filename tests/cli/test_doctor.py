@@ -5,6 +5,7 @@ part must name the part, and what to do about it."""
 import errno
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -24,6 +25,7 @@ from tests.support.daemon import (
     release,
 )
 from tests.support.hdfs_dir import POOL
+from tests.support.ivshmemfront import Qemu, Server
 from tests.support.waiting import eventually
 from tools.peers import Authority, peer
 
@@ -470,7 +472,7 @@ def test_vread_ivshmem_does_not_run(start, findings, tmp_path):
     (failed,) = [f for f in findings(daemon).failed.items() if f[0].startswith("port kvm: ")]
     assert failed == (
         "port kvm: unavailable: cannot connect to vread-ivshmem: No such file or directory",
-        "systemctl start vread-ivshmem; vreadd then finds it by itself",
+        "systemctl enable --now vread-ivshmem; vreadd then finds it by itself",
     )
 
 
@@ -764,3 +766,210 @@ def test_a_device_open_to_others(findings, running, xenstored):
         f"{front}: has no backend directory, expected /local/domain/0/backend/vread/7/3"
         in found.failed
     )
+
+
+# ---- a remedy belongs to the reason that was found ------------------------------------------
+
+
+FORMAT = "then xl-vread reload; `qemu-img info IMAGE` shows the format"
+GUESTS = "no setting of vRead reads this disk: its blocks go over TCP as long as its guest "
+UNFORMATTED = (
+    "has the datanode formatted its directory? is data-dirs the path inside the file system? "
+    "`xl-vread inspect IMAGE` shows what is there"
+)
+DISKS = {  # name: (command that makes it, prefix of its path, what is found, what is to be done)
+    "luks": (
+        "printf x | cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 {path} -",
+        "",
+        "is encrypted by its guest (LUKS)",
+        f"{GUESTS}encrypts it",
+    ),
+    "btrfs": ("mkfs.btrfs -q -f {path}", "", "is btrfs", f"{GUESTS}has them on it"),
+    "raw-as-qcow2": (
+        "mke2fs -q -F -t ext4 {path}",
+        "qcow2:",
+        "it is not a qcow2 file",
+        f"correct the format before the path of image (raw:, qcow2: or vhd:), {FORMAT}",
+    ),
+    "qcow2-as-raw": (
+        "qemu-img create -q -f qcow2 {path} 64M",
+        "",
+        "looks like a qcow2 file but is configured as raw",
+        f"name the format before the path, as in image = qcow2:/srv/dn1.qcow2, {FORMAT}",
+    ),
+    "unformatted": ("mke2fs -q -F -t ext4 {path}", "", "no data directory /dfs/data", UNFORMATTED),
+    "no-disk": (
+        "true",
+        "",
+        "is not a disk: it has neither a partition table nor a file system",
+        "is it the disk with the data directories? `xl-vread inspect IMAGE` shows what is on it; "
+        "a disk that its guest has still to partition needs nothing",
+    ),
+    "gone": (
+        "rm {path}",
+        "",
+        "No such file or directory",
+        "put the image there, or correct image in its section of vread.conf and run xl-vread "
+        "reload",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISKS)
+def test_the_remedy_belongs_to_the_reason(findings, start, tmp_path, name):
+    command, prefix, said, remedy = DISKS[name]
+    path = tmp_path / "disk"
+    with open(path, "wb") as disk:
+        disk.truncate(128 << 20)
+    subprocess.run(command.format(path=path), shell=True, check=True, capture_output=True)
+    failed = findings(start(Directories(f"{prefix}{path}", ["/dfs/data"]))).failed
+    ((text, told),) = [(k, v) for k, v in failed.items() if k.startswith("dn1: ")]
+    assert said in text
+    assert told == remedy
+
+
+class Directories:
+    """An image as Daemon takes it, with data directories instead of a layout."""
+
+    def __init__(self, path, data_dirs):
+        self.path, self.data_dirs = path, data_dirs
+
+
+def test_an_image_of_a_layout_is_gone(findings, start, tmp_path):
+    """The layout is right: to write it again would not help."""
+    image = Image(tmp_path)
+    Path(image.path).unlink()
+    ((text, told),) = [i for i in findings(start(image)).failed.items() if i[0].startswith("dn1: ")]
+    assert "No such file or directory" in text and "does not fit" not in text
+    assert told == DISKS["gone"][3]
+
+
+def test_no_configuration(findings, running, tmp_path):
+    gone = tmp_path / "gone.conf"
+    failed = findings(running, config=gone).failed
+    (remedy,) = [failed[text] for text in failed if text.startswith(f"configuration: {gone}: ")]
+    assert remedy == (
+        "write it (vread.conf(5)), or let xl-vread init write it; then systemctl restart vreadd"
+    )
+
+
+# ---- a host of KVM -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kvm(tmp_path, xl_vread):
+    """kvm(daemon, *words): runs the doctor on a host of KVM without Xen."""
+    root = tmp_path / "kvm-root"
+    put(root / "proc/sys/kernel/osrelease", KERNEL)
+    put(root / "dev/kvm")
+    (root / "usr/sbin").mkdir(parents=True)
+    (root / "usr/sbin/vread-provision").symlink_to(BUILD / "asan/vread-provision")
+    (root / tmp_path.parts[1]).symlink_to(f"/{tmp_path.parts[1]}")
+
+    def doctor(daemon, *words, config=None):
+        options = ["--config", config or daemon.config, "--socket", daemon.control]
+        return Findings(xl_vread("doctor", "--json", "--root", root, *options, *words))
+
+    doctor.root = root
+    return doctor
+
+
+@pytest.fixture
+def guests(tmp_path, start):
+    """guests(*names): vread-ivshmem and vreadd for guests of these names."""
+    servers = []
+
+    def run(*names, **keys):
+        server = Server(tmp_path, *names, **{"memory": "1M", "allow_datanodes": "dn1", **keys})
+        servers.append(server)
+        return server, start(extra=server.sections)
+
+    yield run
+    for server in servers:
+        assert server.stop() == 0, server.log()
+
+
+def of_kvm(found, result):
+    return {k: v for k, v in found.of(result).items() if not k.startswith(("user:", "/", "port "))}
+
+
+def test_no_guest_of_kvm_is_configured(kvm, running):
+    found = kvm(running)
+    assert "/sys/hypervisor/type: no Xen here: a host of KVM" in found.ok
+    assert of_kvm(found, "warning") == {
+        "guests of KVM: vread.conf has no [ivshmem NAME]: no guest can read": (
+            "xl-vread init --datanode NAME=IMAGE --client GUEST writes them"
+        )
+    }
+    assert found.failed == {}
+
+
+def test_no_qemu_is_connected(kvm, guests):
+    server, daemon = guests("g1")
+    socket_path = server.sockets["g1"]
+    found = kvm(daemon)
+    assert of_kvm(found, "warning") == {
+        "kvm:g1: no QEMU is connected": (
+            f"start the guest with -chardev socket,id=vread,path={socket_path} -device "
+            "ivshmem-doorbell,chardev=vread,vectors=5 (xl-vread attach g1 prints libvirt's XML); "
+            "if it was refused: journalctl -u vread-ivshmem"
+        )
+    }
+    assert found.failed == {}
+    with Qemu(socket_path):
+        states = ["InitWait"]
+        daemon.wait_until(lambda: [d["state"] for d in daemon.status()["devices"]] == states)
+        (text,) = of_kvm(kvm(daemon), "warning")
+        assert text.startswith("kvm:g1: its QEMU is connected; waits for the guest: ")
+    socket_path.unlink()
+    daemon.wait_until(lambda: not daemon.status()["devices"])
+    (text,) = kvm(daemon).failed
+    assert text == f"kvm:g1: {socket_path}: No such file or directory"
+
+
+def test_a_guest_of_kvm_that_may_read_nothing(kvm, guests):
+    _, daemon = guests("g1", "g2", allow_datanodes="")
+    assert kvm(daemon).failed.keys() == {
+        f"kvm:{name}: no datanode is allowed: it can read nothing" for name in ("g1", "g2")
+    }
+
+
+def test_a_guest_of_kvm_that_may_read_an_unknown_datanode(kvm, guests):
+    _, daemon = guests("g1", allow_datanodes="dn1 dn9")
+    assert kvm(daemon).failed == {
+        "kvm:g1: allows datanode dn9, which vread.conf does not name": (
+            "correct allow-datanodes in its section, or add [datanode NAME] or datanodes of a "
+            "[peer] to vread.conf; then xl-vread reload"
+        )
+    }
+
+
+def test_vread_ivshmem_does_not_run_on_a_host_of_kvm(kvm, start, tmp_path):
+    """It is told once, and not for each guest."""
+    sections = "".join(
+        f"[ivshmem g{i}]\nsocket = /g{i}.sock\nallow-datanodes = dn1\n" for i in (1, 2)
+    )
+    daemon = start(extra=f"[vreadd]\nivshmem-socket = {tmp_path}/none.sock\n{sections}")
+    assert kvm(daemon).failed == {
+        "port kvm: unavailable: cannot connect to vread-ivshmem: No such file or directory": (
+            "systemctl enable --now vread-ivshmem; vreadd then finds it by itself"
+        )
+    }
+
+
+def test_sections_that_vreadd_has_not_read(kvm, running, tmp_path):
+    section = f"[ivshmem g1]\nsocket = {tmp_path}/g1.sock\nallow-datanodes = dn1\n"
+    config = put(tmp_path / "new.conf", running.config.read_text() + section)
+    failed = kvm(running, config=config).failed
+    said = "port kvm: is off: vreadd has not read the sections [ivshmem NAME] yet"
+    assert failed.pop(said) == "xl-vread reload"
+    assert list(failed) == [f"kvm:g1: {tmp_path}/g1.sock: No such file or directory"]
+
+
+def test_neither_xen_nor_kvm(kvm, running, tmp_path):
+    (kvm.root / "dev/kvm").unlink()
+    text = running.config.read_text()
+    config = put(tmp_path / "new.conf", re.sub(r"(?m)^(socket|allow-datanodes) = .*", "", text))
+    found = kvm(running, config=config)
+    assert "/sys/hypervisor/type: neither Xen nor KVM here" in found.of("warning")
+    assert "boot this machine" not in str(kvm(running).document)

@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "datanode.h"
 #include "domains.h"
+#include "kvm.h"
 #include "record.h"
 #include "toolstack/attach.h"
 #include "toolstack/device.h"
@@ -54,6 +55,20 @@ static int parse(struct options *o, const struct option *options, int argc, char
 	return r;
 }
 
+/* True on a host of KVM, after printing how its guests get devices or lose them. */
+static bool is_of_kvm(const char *guest, bool attaches)
+{
+	struct config *c = kvm_config();
+	bool here = kvm_is_host(c);
+
+	if (here && attaches)
+		kvm_no_attach(c, guest);
+	else if (here)
+		kvm_no_detach(guest);
+	config_free(c);
+	return here;
+}
+
 /* any_number: a number need not be that of a domain with a name and a UUID. */
 static int find(const char *name_or_domid, bool any_number, struct domain *ret)
 {
@@ -61,8 +76,7 @@ static int find(const char *name_or_domid, bool any_number, struct domain *ret)
 	int r;
 
 	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	r = any_number ? domain_find_number(xs, name_or_domid, ret)
 		       : domain_find(xs, name_or_domid, ret);
 	xs_close(xs);
@@ -195,7 +209,10 @@ static int run_attach(int argc, char **argv)
 		r = cli_usage("expected a domain and a device as in vread = [ \"...\" ], not %d "
 			      "arguments",
 			      argc - optind);
-	r = r ?: check(argv[optind + 1], o.temporary) ?: find(argv[optind], o.temporary, &d);
+	r = r ?: check(argv[optind + 1], o.temporary);
+	if (!r && is_of_kvm(argv[optind], true))
+		return CLI_FAILED;
+	r = r ?: find(argv[optind], o.temporary, &d);
 	return r ?: attach(&d, argv[optind + 1], &o);
 }
 
@@ -253,6 +270,8 @@ static int run_detach(int argc, char **argv)
 
 	if (!r && argc - optind != 1)
 		r = cli_usage("expected one domain, not %d arguments", argc - optind);
+	if (!r && is_of_kvm(argv[optind], false))
+		return CLI_FAILED;
 	r = r ?: find(argv[optind], true, &d);
 	return r ?: detach(&d, &o);
 }

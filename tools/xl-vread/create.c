@@ -7,6 +7,7 @@
  * is unpaused.  A mistake in vread is found before the domain is created.  A later failure destroys
  * the domain: it would run without the devices that its configuration asks for.
  */
+#include <errno.h>
 #include <getopt.h> /* optind */
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "datanode.h"
 #include "domain_config.h"
 #include "domains.h"
+#include "kvm.h"
 #include "provision.h"
 #include "record.h"
 #include "toolstack/attach.h"
@@ -184,8 +186,7 @@ static int connect_and_make(const struct options *o, struct domain_config *c)
 	int r;
 
 	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	r = make(xs, o, c);
 	xs_close(xs);
 	return r;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "datanode_list.h"
 #include "domains.h"
+#include "kvm.h"
 #include "record.h"
 
 static const char *state_name(unsigned state)
@@ -42,6 +43,18 @@ static bool print_domain(const struct domain *domain)
 	return true;
 }
 
+/* True on a host of KVM: its guests are listed. */
+static bool list_of_kvm(int *ret)
+{
+	struct config *c = kvm_config();
+	bool here = kvm_is_host(c);
+
+	if (here)
+		*ret = kvm_list(c);
+	config_free(c);
+	return here;
+}
+
 static int run_list(int argc, char **argv)
 {
 	struct domain *domains;
@@ -50,13 +63,13 @@ static int run_list(int argc, char **argv)
 
 	if (argc > 1)
 		return cli_usage("%s: unexpected argument", argv[1]);
+	if (list_of_kvm(&r))
+		return r;
 	xs = xs_open(0);
 	count = xs ? domains_list(xs, &domains) : -errno;
 	if (count < 0) {
 		xs_close(xs);
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%s); this works in dom0, as root",
-				 strerror(-count));
+		return kvm_no_xenstore(-count);
 	}
 	printf("%-24s %5s %3s  %-8s %-13s %s\n", "Name", "ID", "Dev", "Role", "State", "Datanodes");
 	for (int i = 0; i < count; i++)
@@ -73,6 +86,6 @@ const struct command command_list = {
 	.name = "list",
 	.run = run_list,
 	.synopsis = "",
-	.summary = "Lists the domains' devices and their states",
+	.summary = "Lists the guests' devices and their states",
 	.options = "",
 };

@@ -26,6 +26,7 @@
 #include "commands.h"
 #include "datanode.h"
 #include "domains.h"
+#include "kvm.h"
 #include "record.h"
 #include "remote.h"
 #include "xl.h"
@@ -270,8 +271,7 @@ static int run_migrate(int argc, char **argv)
 		return r;
 	xs = xs_open(0);
 	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	r = domain_find(xs, o.domain, &d);
 	xs_close(xs);
 	/* The other end may go away at any time.  That is an error, not a reason to be killed. */

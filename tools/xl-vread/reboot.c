@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "domains.h"
+#include "kvm.h"
 #include "provision.h"
 #include "xl.h"
 
@@ -98,8 +99,7 @@ static int run_reboot(int argc, char **argv)
 		return r;
 	xs = xs_open(0);
 	if (!xs || !xs_watch(xs, "@introduceDomain", "domain"))
-		r = cli_error(CLI_NO_PEER,
-			      "xenstore: cannot connect (%m); this works in dom0, as root");
+		r = kvm_no_xenstore(errno);
 	else
 		r = reboot_domain(xs, &o);
 	xs_close(xs);

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "domains.h"
+#include "kvm.h"
 #include "provision.h"
 #include "record.h"
 #include "remote.h"
@@ -140,8 +141,7 @@ static int run_receive(int argc, char **argv)
 		return cli_usage("%s: unexpected argument", argv[1]);
 	xs = xs_open(0);
 	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	r = take_domain(&d, &s);
 	if (!r)
 		r = receive(xs, &d, &s);

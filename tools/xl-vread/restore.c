@@ -6,12 +6,14 @@
  * A guest looks for its devices as soon as it wakes up, and loses a device that does not exist.  So
  * xl leaves the domain paused until the devices are made.
  */
+#include <errno.h>
 #include <getopt.h> /* optind */
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "domains.h"
+#include "kvm.h"
 #include "provision.h"
 #include "saved_file.h"
 #include "xl.h"
@@ -91,8 +93,7 @@ static int run_restore(int argc, char **argv)
 		return r;
 	xs = xs_open(0);
 	if (!xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	r = xl_restore(&o);
 	if (!r && !domain_find_uuid(xs, uuid, &d))
 		r = cli_error(CLI_FAILED, "%s: no domain of UUID %s after xl restore", o.path,

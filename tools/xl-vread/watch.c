@@ -21,6 +21,7 @@
 
 #include "commands.h"
 #include "domains.h"
+#include "kvm.h"
 #include "provision.h"
 
 /* Gives one domain its devices.  A failure is printed, and does not stop the other domains. */
@@ -115,8 +116,7 @@ static int run_watch(int argc, char **argv)
 		return cli_usage("%s: unexpected argument", argv[1]);
 	xs = xs_open(0);
 	if (!xs || !xs_watch(xs, "@introduceDomain", "domain")) {
-		r = cli_error(CLI_NO_PEER,
-			      "xenstore: cannot connect (%m); this works in dom0, as root");
+		r = kvm_no_xenstore(errno);
 		xs_close(xs);
 		return r;
 	}

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "domains.h"
 #include "cli/text.h"
+#include "kvm.h"
 #include "vread-nodes.h"
 #include "xs_tree.h"
 
@@ -86,8 +87,7 @@ static int run_xenstore(int argc, char **argv)
 		return CLI_USAGE;
 	xs = xs_open(0);
 	if (!xs)
-		return cli_error(CLI_NO_PEER, "xenstore cannot be reached: %s; is this dom0?",
-				 strerror(errno));
+		return kvm_no_xenstore(errno);
 	r = check(xs, domid, json);
 	xs_close(xs);
 	return r;

@@ -17,6 +17,7 @@ struct facts {
 	json_t *status;        /* of vreadd; NULL: vreadd does not answer */
 	struct keys_list keys; /* of datanodes, in xenstore; none if vreadd does not read them */
 	bool no_xen;           /* no hypervisor */
+	bool is_kvm;           /* a host of KVM: no Xen, and KVM or guests of KVM */
 };
 
 /* host.c: what vreadd needs in dom0 */
@@ -52,5 +53,10 @@ void check_peers(struct doctor *d);
 
 /* devices.c: guests' devices, in xenstore */
 void check_devices(struct doctor *d);
+/* Adds a failure for each name of the list, which is changed, that nothing configures. */
+void check_names(struct doctor *d, const char *device, char *list, const char *remedy);
+
+/* kvm.c: guests of KVM, their sockets and QEMUs */
+void check_kvm(struct doctor *d);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* daemon.c - checks of `xl-vread doctor`: vreadd's configuration, whether vreadd runs, and the
  * state of its ports.  Called by doctor.c. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +13,29 @@
 #include "base/version.h"
 #include "checks.h"
 
+/* What to do about a file that config_load() refused with that error. */
+static const char *config_remedy(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "write it (vread.conf(5)), or let xl-vread init write it; then systemctl "
+		       "restart vreadd";
+	case -EACCES:
+		return "run this as root";
+	default:
+		return "correct it (see vread.conf(5)), then run xl-vread reload; a vreadd that "
+		       "runs goes on with what it read before";
+	}
+}
+
 /* Adds a finding for each line of errors. */
-static void tell_mistakes(struct doctor *d, char *errors)
+static void tell_mistakes(struct doctor *d, int error, char *errors)
 {
 	char *rest = errors;
 
 	for (char *line; (line = strsep(&rest, "\n"));)
 		if (*line)
-			doctor_fail(d, "configuration",
-				    "correct it (see vread.conf(5)), then run xl-vread reload: "
-				    "vreadd uses the old configuration until then",
-				    "%s", line);
+			doctor_fail(d, "configuration", config_remedy(error), "%s", line);
 }
 
 void check_config(struct doctor *d)
@@ -30,14 +43,15 @@ void check_config(struct doctor *d)
 	char path[PATH_MAX], *errors = NULL, none[] = "out of memory";
 	json_t *problems = NULL;
 	const char *used = d->facts->config_path ?: doctor_path(d, CONFIG_DEFAULT_PATH, path);
+	int r = config_load(used, &d->facts->config, &problems);
 
-	if (config_load(used, &d->facts->config, &problems) == 0) {
+	if (r == 0) {
 		doctor_ok(d, used, "valid, %zu datanodes, %zu peers",
 			  d->facts->config->num_datanodes, d->facts->config->peers.num_peers);
 	} else {
 		errors = config_problems_text(problems);
 		json_decref(problems);
-		tell_mistakes(d, errors ?: none);
+		tell_mistakes(d, r, errors ?: none);
 	}
 	free(errors);
 }
@@ -98,6 +112,14 @@ void check_daemon(struct doctor *d)
 	check_user(d);
 }
 
+/* The port is off although vread.conf has guests for it. */
+static bool is_not_reloaded(const struct doctor *d)
+{
+	const struct config *c = d->facts->config;
+
+	return c && c->num_ivshmem && c->ivshmem_socket[0];
+}
+
 static void check_port(struct doctor *d, const char *name, const json_t *port)
 {
 	const char *state = text_member(port, "state");
@@ -106,7 +128,10 @@ static void check_port(struct doctor *d, const char *name, const json_t *port)
 	char object[64];
 
 	snprintf(object, sizeof(object), "port %.32s", name);
-	if (!strcmp(state, "off"))
+	if (!strcmp(state, "off") && of_kvm && is_not_reloaded(d))
+		doctor_fail(d, object, "xl-vread reload",
+			    "is off: vreadd has not read the sections [ivshmem NAME] yet");
+	else if (!strcmp(state, "off"))
 		doctor_skip(d, object, "is off");
 	else if (!strcmp(state, "on"))
 		doctor_ok(d, object, "is on");
@@ -114,7 +139,8 @@ static void check_port(struct doctor *d, const char *name, const json_t *port)
 		doctor_skip(d, object, "%.64s: no Xen here", state);
 	else
 		doctor_fail(d, object,
-			    of_kvm ? "systemctl start vread-ivshmem; vreadd then finds it by itself"
+			    of_kvm ? "systemctl enable --now vread-ivshmem; vreadd then finds it "
+				     "by itself"
 				   : "is xenstored running, and /dev/xen/* there? then systemctl "
 				     "restart vreadd",
 			    "%.64s%s%.512s", state, error ? ": " : "", error ?: "");

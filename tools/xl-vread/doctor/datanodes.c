@@ -127,11 +127,59 @@ void check_images(struct doctor *d)
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
-static void layout_remedy(const json_t *datanode, char remedy[1024])
+/*
+ * What to do about a datanode of data-dirs, by the reason that vreadd gives.  A text of vreadd has
+ * one of these words for each kind of reason; the first that it has counts.
+ */
+static const char *reason_remedy(const char *missing)
+{
+	static const struct {
+		const char *word, *remedy;
+	} reasons[] = {
+		{"configured as raw",
+		 "name the format before the path, as in image = qcow2:/srv/dn1.qcow2, then "
+		 "xl-vread reload; `qemu-img info IMAGE` shows the format"},
+		{"it is not a ",
+		 "correct the format before the path of image (raw:, qcow2: or vhd:), then "
+		 "xl-vread reload; `qemu-img info IMAGE` shows the format"},
+		{"No such file",
+		 "put the image there, or correct image in its section of vread.conf and run "
+		 "xl-vread reload"},
+		{"Permission denied",
+		 "does the service run vread-opener, which may read images of all users? is the "
+		 "image on NFS with root squashed, or in a folder that ProtectHome= or PrivateTmp= "
+		 "of vreadd.service hides?"},
+		{"encrypted by its guest",
+		 "no setting of vRead reads this disk: its blocks go over TCP as long as its guest "
+		 "encrypts it"},
+		{"does not read",
+		 "no setting of vRead reads this disk: its blocks go over TCP as long as its guest "
+		 "has them on it"},
+		{"is not a disk",
+		 "is it the disk with the data directories? `xl-vread inspect IMAGE` shows what is "
+		 "on it; a disk that its guest has still to partition needs nothing"},
+		{"no data directory",
+		 "has the datanode formatted its directory? is data-dirs the path inside the file "
+		 "system? `xl-vread inspect IMAGE` shows what is there"},
+	};
+
+	for (size_t i = 0; missing && i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (strstr(missing, reasons[i].word))
+			return reasons[i].remedy;
+	return "`xl-vread inspect IMAGE` shows what is there; journalctl -u vreadd";
+}
+
+/* True if the layout is what is wrong, and not the images. */
+static bool is_of_layout(const json_t *datanode, const char *missing)
+{
+	return missing && json_object_get(datanode, "layout") && strstr(missing, "layout ");
+}
+
+static void missing_remedy(const json_t *datanode, const char *missing, char remedy[1024])
 {
 	const char *layout = json_string_value(json_object_get(datanode, "layout"));
 
-	if (layout)
+	if (is_of_layout(datanode, missing))
 		snprintf(remedy, 1024,
 			 "write the layout again: vread-provision %.256s -o %.256s; vreadd picks "
 			 "up the new file",
@@ -139,9 +187,7 @@ static void layout_remedy(const json_t *datanode, char remedy[1024])
 				     "image"),
 			 layout);
 	else
-		snprintf(remedy, 1024,
-			 "has the datanode formatted its directory? is data-dirs the path inside "
-			 "the file system? `xl-vread inspect IMAGE` shows what is there");
+		snprintf(remedy, 1024, "%s", reason_remedy(missing));
 }
 
 static void check_filesystem(struct doctor *d, const char *datanode, const json_t *fs)
@@ -189,12 +235,12 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 	const char *state = text_member(datanode, "state");
 	const char *missing = json_string_value(json_object_get(datanode, "missing"));
 	const char *shortage = json_string_value(json_object_get(datanode, "shortage"));
-	bool stale = missing && json_object_get(datanode, "layout");
+	bool stale = is_of_layout(datanode, missing);
 	char remedy[1024];
 	json_t *fs;
 	size_t i;
 
-	layout_remedy(datanode, remedy);
+	missing_remedy(datanode, missing, remedy);
 	if (strcmp(state, "served"))
 		doctor_fail(d, name, remedy, "%.16s: %s%.700s", state,
 			    stale ? "its layout does not fit: " : "",

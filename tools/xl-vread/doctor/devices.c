@@ -146,18 +146,16 @@ static bool is_known(const struct config *c, const char *datanode)
 	return false;
 }
 
-static void check_names(struct doctor *d, const char *name, char *list)
+void check_names(struct doctor *d, const char *device, char *list, const char *remedy)
 {
 	char *rest = list;
 
 	for (char *datanode; (datanode = strsep(&rest, " "));)
 		if (*datanode && !is_known(d->facts->config, datanode) &&
 		    !is_by_keys(&d->facts->keys, datanode))
-			doctor_fail(
-				d, name,
-				"correct allow-datanodes (detach, attach), or add [datanode NAME] "
-				"or datanodes of a [peer] to vread.conf",
-				"allows datanode %.64s, which vread.conf does not name", datanode);
+			doctor_fail(d, device, remedy,
+				    "allows datanode %.64s, which vread.conf does not name",
+				    datanode);
 }
 
 static void check_policy(struct doctor *d, const char *backend_dir, const char *name)
@@ -172,7 +170,9 @@ static void check_policy(struct doctor *d, const char *backend_dir, const char *
 	if (!list || !*list)
 		doctor_fail(d, name, remedy, "no datanode is allowed: it can read nothing");
 	else if (strcmp(list, "*") && d->facts->config)
-		check_names(d, name, list);
+		check_names(d, name, list,
+			    "correct allow-datanodes (detach, attach), or add [datanode NAME] or "
+			    "datanodes of a [peer] to vread.conf");
 	free(list);
 }
 
@@ -211,7 +211,7 @@ void check_devices(struct doctor *d)
 	unsigned devices;
 
 	if (!d->xs) {
-		doctor_skip(d, "devices", "no xenstore");
+		doctor_skip(d, "devices of Xen", "no xenstore");
 		return;
 	}
 	l.problems = problems = xs_check(d->xs, XS_ANY_DOMID, &devices);

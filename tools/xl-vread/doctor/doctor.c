@@ -9,8 +9,8 @@
 
 /* In the order of the chain: later checks rely on the results of earlier ones. */
 static const struct doctor_check checks[] = {
-	{"xen", check_xen},
 	{"configuration", check_config},
+	{"xen", check_xen},
 	{"xen devices", check_xen_nodes},
 	{"xenstore", check_xenstore},
 	{"vreadd", check_daemon},
@@ -27,6 +27,7 @@ static const struct doctor_check checks[] = {
 	{"peers", check_peers},
 	{"rdma", check_rdma},
 	{"devices", check_devices},
+	{"kvm", check_kvm},
 	{NULL, NULL},
 };
 

@@ -11,16 +11,33 @@
 #include "checks.h"
 #include "peer/wire/message.h"
 
+/* Without Xen guests of KVM can be served, and programs of this machine. */
+static void tell_no_xen(struct doctor *d)
+{
+	const struct config *c = d->facts->config;
+
+	d->facts->is_kvm = !getenv("XENSTORED_PATH") &&
+			   ((c && c->num_ivshmem) || doctor_exists(d, "/dev/kvm"));
+	if (d->facts->is_kvm)
+		doctor_ok(d, "/sys/hypervisor/type", "no Xen here: a host of KVM");
+	else if (c && c->local.socket[0])
+		doctor_skip(d, "/sys/hypervisor/type",
+			    "no Xen here, and no KVM: programs of this machine are served");
+	else
+		doctor_warn(d, "/sys/hypervisor/type",
+			    "for guests of Xen boot this machine under Xen; for guests of KVM "
+			    "modprobe kvm_intel or kvm_amd; programs of this machine need only "
+			    "[local] in vread.conf",
+			    "neither Xen nor KVM here");
+}
+
 void check_xen(struct doctor *d)
 {
 	char type[DOCTOR_LINE], major[DOCTOR_LINE], minor[DOCTOR_LINE], caps[DOCTOR_LINE];
 
 	if (!doctor_read_line(d, "/sys/hypervisor/type", type) || strcmp(type, "xen")) {
 		d->facts->no_xen = true;
-		doctor_warn(d, "/sys/hypervisor/type",
-			    "boot this machine under Xen; without Xen vreadd serves only programs "
-			    "of this machine ([local] of vread.conf)",
-			    "no Xen here");
+		tell_no_xen(d);
 		return;
 	}
 	if (!doctor_read_line(d, "/proc/xen/capabilities", caps)) {

@@ -22,7 +22,9 @@
 #include "../by_keys.h"
 #include "../commands.h"
 #include "../datanode.h"
+#include "../kvm.h"
 #include "await.h"
+#include "kvm.h"
 #include "plan.h"
 
 enum { OPTION_DATANODE = 1000, OPTION_CLIENT };
@@ -71,9 +73,7 @@ static int find_domains(struct init *n)
 	n->xs = xs_open(0);
 	count = n->xs ? domains_list(n->xs, &domains) : -errno;
 	if (count < 0)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%s); this works in dom0, as root",
-				 strerror(-count));
+		return kvm_no_xenstore(-count);
 	if (count)
 		r = datanode_load(&n->config) ?: take_domains(n, domains, (unsigned)count);
 	else
@@ -332,12 +332,12 @@ static int choose(struct init *n)
 
 /* ---- the end -------------------------------------------------------------------------- */
 
-static int confirm(const struct init *n)
+int init_confirm(bool yes)
 {
 	char *answer;
 	int r;
 
-	if (n->yes)
+	if (yes)
 		return CLI_OK;
 	if (!isatty(STDIN_FILENO))
 		return cli_error(CLI_FAILED, "nothing was written: --yes writes it");
@@ -387,7 +387,7 @@ static int carry_out(const struct init *n, const struct plan *p)
 
 	plan_print(p);
 	if (p->count)
-		r = confirm(n) ?: plan_carry_out(p);
+		r = init_confirm(n->yes) ?: plan_carry_out(p);
 	else
 		printf("There is nothing to write.\n");
 	if (r)
@@ -454,6 +454,27 @@ static int parse(struct init *n, int argc, char **argv)
 	return CLI_OK;
 }
 
+static bool is_of_kvm(void)
+{
+	struct config *c = kvm_config();
+	bool here = kvm_is_host(c);
+
+	config_free(c);
+	return here;
+}
+
+/* On a host of KVM no guest can be asked for its disks, so all is named. */
+static int init_guests(const struct init *n)
+{
+	const struct kvm_wishes w = {n->datanodes, n->clients, n->num_datanodes, n->num_clients,
+				     n->yes};
+
+	if (!n->num_datanodes)
+		return cli_usage("this is a host of KVM: name the datanodes with their disks, and "
+				 "the guests that read: --datanode NAME=IMAGE --client GUEST");
+	return init_kvm(&w);
+}
+
 static int run_init(int argc, char **argv)
 {
 	struct init n = {.datanodes = calloc((size_t)argc, sizeof(*n.datanodes)),
@@ -461,7 +482,8 @@ static int run_init(int argc, char **argv)
 	int r = n.datanodes && n.clients ? parse(&n, argc, argv)
 					 : cli_error(CLI_FAILED, "out of memory");
 
-	r = r ?: init(&n);
+	if (!r)
+		r = is_of_kvm() ? init_guests(&n) : init(&n);
 	for (unsigned i = 0; i < n.count; i++)
 		looked_clear(&n.looked[i]);
 	free(n.looked);
@@ -477,9 +499,13 @@ const struct command command_init = {
 	.run = run_init,
 	.synopsis = "[OPTION...]",
 	.summary = "Finds datanodes and clients, and configures them",
-	.options = "  --datanode DOMAIN  a domain that is a datanode (may be given again)\n"
-		   "  --client DOMAIN    a domain that may read their blocks (may be given again)\n"
-		   "  -y, --yes          write without asking\n"
-		   "\n"
-		   "Without --datanode it asks on the terminal which domains are what.\n",
+	.options =
+		"  --datanode DOMAIN  a domain that is a datanode (may be given again);\n"
+		"                     on a host of KVM NAME=IMAGE[,DIRECTORY...]: its disk, and\n"
+		"                     its data directories (default: they are looked for)\n"
+		"  --client DOMAIN    a domain that may read their blocks (may be given again)\n"
+		"  -y, --yes          write without asking\n"
+		"\n"
+		"Without --datanode it asks on the terminal which domains are what, but not on a\n"
+		"host of KVM.\n",
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xen/io/xenbus.h>
 
+#include "../kvm.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "vread-nodes.h"
@@ -17,8 +18,7 @@ int xs_device_init(struct xs_device *d, unsigned domid, unsigned id)
 	*d = (struct xs_device){.domid = domid, .id = id};
 	d->xs = xs_open(0);
 	if (!d->xs)
-		return cli_error(CLI_NO_PEER,
-				 "xenstore: cannot connect (%m); this works in dom0, as root");
+		return kvm_no_xenstore(errno);
 	snprintf(d->frontend, sizeof(d->frontend), "/local/domain/%u/device/%s/%u", domid,
 		 VREAD_DEVICE_TYPE, id);
 	snprintf(d->backend, sizeof(d->backend), "/local/domain/%u/backend/%s/%u/%u",

@@ -54,7 +54,20 @@ static void print_header(FILE *out, const json_t *status)
 	print_reload(out, json_object_get(status, "reload"), text_member(status, "config"));
 }
 
-static void print_ports(FILE *out, const json_t *ports)
+static bool any_device_of(const json_t *devices, const char *port)
+{
+	json_t *device;
+	size_t i;
+
+	json_array_foreach(devices, i, device)
+	{
+		if (!strcmp(text_member(device, "port"), port))
+			return true;
+	}
+	return false;
+}
+
+static void print_ports(FILE *out, const json_t *ports, const json_t *devices)
 {
 	const char *name;
 	json_t *port;
@@ -69,6 +82,10 @@ static void print_ports(FILE *out, const json_t *ports)
 			text_tail(text_member(port, "socket"), TEXT_WIDTH - 20, buf));
 		if (error)
 			text_wrap(out, 4, error);
+		if (!strcmp(name, "kvm") && !strcmp(text_member(port, "state"), "on") &&
+		    !any_device_of(devices, "kvm"))
+			text_wrap(out, 4,
+				  "no QEMU is connected: `xl-vread doctor` says what to do");
 	}
 }
 
@@ -518,7 +535,7 @@ void status_print(FILE *out, const json_t *status)
 	size_t i;
 
 	print_header(out, status);
-	print_ports(out, json_object_get(status, "ports"));
+	print_ports(out, json_object_get(status, "ports"), json_object_get(status, "devices"));
 	fprintf(out, "\n%-16s %-8s %9s  %s\n", "DATANODE", "STATE", "SIZE", "IMAGE");
 	json_array_foreach(json_object_get(status, "datanodes"), i, entry)
 	{
