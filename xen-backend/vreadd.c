@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/daemon_process.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "control/config.h"
 #include "control/daemon.h"
 #include "control/datanodes.h"
 
-enum { EXIT_USAGE = 2, EXIT_NOT_SERVED = 3 };
+enum { EXIT_USAGE = 2, EXIT_NOT_SERVED = 3, EXIT_IDLE = 4 };
 
 static const char usage[] =
 	"usage: vreadd [-c FILE] [--log-level LEVEL] [--foreground]\n"
@@ -93,6 +94,14 @@ static struct options parse_options(int argc, char **argv)
 	return o;
 }
 
+/* The exit status of daemon_run()'s value. */
+static int exit_status(int r)
+{
+	if (r == DAEMON_IDLE)
+		return EXIT_IDLE;
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static struct config *load(const struct options *o)
 {
 	struct config *config;
@@ -134,6 +143,8 @@ int main(int argc, char **argv)
 	struct config *config;
 	int r;
 
+	if (!o.check_only)
+		daemon_hold_hangup();
 	log_set_name("vreadd");
 	log_use_journal();
 	r = clock_start();
@@ -150,7 +161,7 @@ int main(int argc, char **argv)
 	if (o.check_only)
 		r = check(config, o.config_path);
 	else
-		r = daemon_run(config, o.config_path, o.log_level) ? EXIT_FAILURE : EXIT_SUCCESS;
+		r = exit_status(daemon_run(config, o.config_path, o.log_level));
 	config_free(config);
 	return r;
 }

@@ -108,7 +108,7 @@ def test_nothing_to_serve(check, tmp_path):
     path = tmp_path / "vread.conf"
     path.write_text("[vreadd]\ncontrol-socket =\n[xen]\nenabled = no\n")
     done = vreadd("-c", path)
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "nothing to serve" in done.stderr
 
 

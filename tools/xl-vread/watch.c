@@ -114,14 +114,14 @@ static int run_watch(int argc, char **argv)
 
 	if (argc > 1)
 		return cli_usage("%s: unexpected argument", argv[1]);
+	signals = signal_fd(); /* first: a SIGHUP would end the program */
 	xs = xs_open(0);
-	if (!xs || !xs_watch(xs, "@introduceDomain", "domain")) {
+	if (signals < 0)
+		r = cli_error(CLI_FAILED, "signalfd: %m");
+	else if (!xs || !xs_watch(xs, "@introduceDomain", "domain"))
 		r = kvm_no_xenstore(errno);
-		xs_close(xs);
-		return r;
-	}
-	signals = signal_fd();
-	r = signals < 0 ? cli_error(CLI_FAILED, "signalfd: %m") : serve(xs, signals);
+	else
+		r = serve(xs, signals);
 	if (signals >= 0)
 		close(signals);
 	xs_close(xs);

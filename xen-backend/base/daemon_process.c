@@ -16,6 +16,15 @@ static int on_end(sd_event_source *source, const struct signalfd_siginfo *si, vo
 	return sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
+void daemon_hold_hangup(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int daemon_catch_signals(sd_event *event, sd_event_signal_handler_t on_hangup, void *ctx)
 {
 	sigset_t set;

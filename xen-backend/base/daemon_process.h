@@ -8,6 +8,9 @@
 
 #include <systemd/sd-event.h>
 
+/* Keeps a SIGHUP pending until daemon_catch_signals(). A daemon that it ends while it starts stays
+ * down: for systemd this is an orderly end. Call it first. */
+void daemon_hold_hangup(void);
 /* SIGTERM and SIGINT end the loop, with a line in the log; SIGHUP calls on_hangup with ctx. These
  * signals are blocked in the calling thread and in all threads that it makes. SIGPIPE is ignored.
  * 0 or negative errno. */

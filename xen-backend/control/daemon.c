@@ -474,6 +474,31 @@ static int start_peers(struct daemon *d)
 	return peers_failed(d, r, error);
 }
 
+/* Where Xen runs, xenstored may come later than this program. */
+static bool is_xen(void)
+{
+	char type[8] = "";
+	FILE *f = fopen("/sys/hypervisor/type", "re");
+
+	if (f && !fgets(type, sizeof(type), f))
+		type[0] = '\0';
+	if (f)
+		fclose(f);
+	return strncmp(type, "xen", 3) == 0;
+}
+
+static int check_served(const struct daemon *d)
+{
+	const struct config *c = d->config;
+
+	if (d->local || d->xen || c->peers.listen[0] || c->num_ivshmem)
+		return 0;
+	log_error("nothing to serve: no Xen here, no [ivshmem NAME], and neither a socket in "
+		  "[local] nor listen in [peers] is set in %s",
+		  d->config_path);
+	return is_xen() ? -ENODEV : DAEMON_IDLE;
+}
+
 static int start(struct daemon *d)
 {
 	struct port_events events;
@@ -508,13 +533,7 @@ static int start(struct daemon *d)
 		r = start_local(d, &events);
 	if (!r)
 		r = start_xen(d, &events);
-	if (!r && !d->local && !d->xen && !d->config->peers.listen[0] && !d->config->num_ivshmem) {
-		log_error("nothing to serve: no Xen here, no [ivshmem NAME], and neither a socket "
-			  "in [local] nor listen in [peers] is set in %s",
-			  d->config_path);
-		r = -ENODEV;
-	}
-	return r;
+	return r ? r : check_served(d);
 }
 
 /* Ends the sessions of all devices. */
@@ -591,7 +610,7 @@ int daemon_run(const struct config *config, const char *config_path, int log_lev
 		tell_systemd(&d);
 		log_event(LOG_EVENT_READY, LOG_LEVEL_INFO, NULL, "vreadd " VREAD_VERSION ": ready");
 		r = sd_event_loop(d.event);
-	} else {
+	} else if (r < 0) {
 		log_error("cannot start: %s", strerror(-r));
 	}
 	sd_notify(0, "STOPPING=1\nSTATUS=Closing devices");

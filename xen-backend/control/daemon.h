@@ -11,7 +11,9 @@
 
 /* Runs until SIGTERM or SIGINT.  SIGHUP, or the command "reload" of the control socket, reads
  * config_path again.  log_level -1: the level of the newest configuration is used.  0: orderly end;
- * else something failed (logged). */
+ * DAEMON_IDLE: there is nothing to serve on this machine, which has no Xen; else something failed
+ * (logged). */
+#define DAEMON_IDLE 1
 int daemon_run(const struct config *config, const char *config_path, int log_level);
 
 #endif

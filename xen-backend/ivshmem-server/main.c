@@ -222,6 +222,7 @@ int main(int argc, char **argv)
 	struct config *config;
 	int r;
 
+	daemon_hold_hangup();
 	log_set_name("vread-ivshmem");
 	log_use_journal();
 	r = clock_start();
