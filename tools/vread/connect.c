@@ -81,6 +81,17 @@ static int denied(const struct reader_options *o, const char *name)
 	return cli_error(CLI_FAILED, "%s: permission denied: %s; %s", node, found, remedy);
 }
 
+/* The file of a socket that is mounted into a container stays that of a vreadd that is gone. */
+static int no_answer(const char *name)
+{
+	struct stat st;
+	bool is_socket = stat(name, &st) == 0 && S_ISSOCK(st.st_mode);
+
+	return cli_error(CLI_NO_PEER, "%s: no backend answers; is vreadd running?%s", name,
+			 is_socket ? " (a container needs the folder of the socket, not the socket)"
+				   : "");
+}
+
 int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 {
 	const char *name = endpoint_name(o);
@@ -100,7 +111,7 @@ int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 				 "elsewhere name the socket of vreadd's local port with --endpoint",
 				 name);
 	case -ENOTCONN:
-		return cli_error(CLI_NO_PEER, "%s: no backend answers; is vreadd running?", name);
+		return no_answer(name);
 	case -ETIME:
 		return cli_error(CLI_NO_PEER, "%s: no answer in time; is vreadd stuck?", name);
 	case -EACCES:

@@ -48,7 +48,13 @@ static void write_remedy(const char *node, const struct stat *st, const struct g
 {
 	bool for_group = (st->st_mode & 0060) == 0060;
 
-	if (for_group && g && is_member(g, user))
+	if (for_group && !g)
+		snprintf(ret, DENIED_TEXT,
+			 "group %.64s has no name here, as in a container: start the container "
+			 "with --group-add %.64s, or addgroup --gid %.64s NAME and usermod -aG "
+			 "NAME %.64s",
+			 group, group, group, user);
+	else if (for_group && is_member(g, user))
 		snprintf(ret, DENIED_TEXT,
 			 "%.64s is in group %.64s, but this session began before: log in again, or "
 			 "restart the program",

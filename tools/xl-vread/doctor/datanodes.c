@@ -175,7 +175,27 @@ static bool is_of_layout(const json_t *datanode, const char *missing)
 	return missing && json_object_get(datanode, "layout") && strstr(missing, "layout ");
 }
 
-static void missing_remedy(const json_t *datanode, const char *missing, char remedy[1024])
+/* True if an image is at its path here, but vreadd, which has a view of its own, could not open it
+ * there. */
+static bool is_hidden(const struct doctor *d, const json_t *datanode)
+{
+	json_t *image;
+	size_t i;
+
+	json_array_foreach(json_object_get(datanode, "images"), i, image)
+	{
+		const char *spec = text_member(image, "image"), *file;
+		char path[PATH_MAX];
+
+		if (!json_object_get(image, "inode") && image_spec_split(spec, &file) &&
+		    access(doctor_path(d, file, path), F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void missing_remedy(const struct doctor *d, const json_t *datanode, const char *missing,
+			   char remedy[1024])
 {
 	const char *layout = json_string_value(json_object_get(datanode, "layout"));
 
@@ -186,6 +206,13 @@ static void missing_remedy(const json_t *datanode, const char *missing, char rem
 			 text_member(json_array_get(json_object_get(datanode, "images"), 0),
 				     "image"),
 			 layout);
+	else if (missing && strstr(missing, "No such file") && is_hidden(d, datanode))
+		snprintf(remedy, 1024,
+			 "the file is there, but vreadd does not see it: its service has a /tmp "
+			 "and a "
+			 "/var/tmp of its own (PrivateTmp=yes), and a container its own mounts: "
+			 "keep the image elsewhere, or mount it there; vreadd looks again by "
+			 "itself");
 	else
 		snprintf(remedy, 1024, "%s", reason_remedy(missing));
 }
@@ -240,7 +267,7 @@ static void check_datanode(struct doctor *d, const json_t *datanode)
 	json_t *fs;
 	size_t i;
 
-	missing_remedy(datanode, missing, remedy);
+	missing_remedy(d, datanode, missing, remedy);
 	if (strcmp(state, "served"))
 		doctor_fail(d, name, remedy, "%.16s: %s%.700s", state,
 			    stale ? "its layout does not fit: " : "",

@@ -194,6 +194,18 @@ static int check_new(const char *new)
 	return CLI_FAILED;
 }
 
+static int append(const char *path, const char *sections)
+{
+	FILE *out = fopen(path, "ae");
+	bool ok = out && fputs(sections, out) >= 0 && fflush(out) == 0 && fsync(fileno(out)) == 0;
+
+	if (!ok)
+		cli_error(CLI_FAILED, "%s: cannot write it: %m", path);
+	if (out)
+		fclose(out);
+	return ok ? CLI_OK : CLI_FAILED;
+}
+
 static int write_config(const char *sections)
 {
 	char new[PATH_MAX];
@@ -201,10 +213,13 @@ static int write_config(const char *sections)
 
 	snprintf(new, sizeof(new), "%s.new", config_path());
 	r = write_new(config_path(), new, sections) ?: check_new(new);
-	if (!r && rename(new, config_path()) < 0)
-		r = cli_error(CLI_FAILED, "%s: %m", config_path());
-	if (r)
-		unlink(new);
+	if (!r && rename(new, config_path()) == 0)
+		return CLI_OK;
+	/* A file that is a mount of its own, as in containers, cannot be replaced. */
+	if (!r)
+		r = errno == EBUSY ? append(config_path(), sections)
+				   : cli_error(CLI_FAILED, "%s: %m", config_path());
+	unlink(new);
 	return r;
 }
 
