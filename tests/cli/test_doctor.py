@@ -849,7 +849,8 @@ def test_no_configuration(findings, running, tmp_path):
     failed = findings(running, config=gone).failed
     (remedy,) = [failed[text] for text in failed if text.startswith(f"configuration: {gone}: ")]
     assert remedy == (
-        "write it (vread.conf(5)), or let xl-vread init write it; then systemctl restart vreadd"
+        "write it, see vread.conf(5), or get the package's: apt install --reinstall "
+        "-o Dpkg::Options::=--force-confmiss vread-backend; then systemctl restart vreadd"
     )
 
 
@@ -895,6 +896,7 @@ def of_kvm(found, result):
 
 def test_no_guest_of_kvm_is_configured(kvm, running):
     found = kvm(running)
+    assert found.role == "host"
     assert "/sys/hypervisor/type: no Xen here: a host of KVM" in found.ok
     assert of_kvm(found, "warning") == {
         "guests of KVM: vread.conf has no [ivshmem NAME]: no guest can read": (

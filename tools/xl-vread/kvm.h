@@ -24,8 +24,8 @@ const struct config_ivshmem *kvm_guest(const struct config *c, const char *name)
 /* The state of the guest's device in vreadd's status.  NULL: no QEMU is connected. */
 const char *kvm_device_state(const json_t *status, const char *guest);
 
-/* Prints that xenstore cannot be reached, because of that errno, or, on a host of KVM, what there is
- * instead.  CLI_NO_PEER. */
+/* Prints that xenstore cannot be reached, because of that errno, or, on a host of KVM, what there
+ * is instead.  CLI_NO_PEER. */
 int kvm_no_xenstore(int error);
 /* Prints how the guest of that name gets its device, or loses it.  CLI_FAILED. */
 int kvm_no_attach(const struct config *c, const char *name);

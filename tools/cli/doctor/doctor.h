@@ -21,7 +21,7 @@
 struct facts;
 
 struct doctor {
-	const char *role;   /* "dom0" or "domU": where this program belongs */
+	const char *role;   /* "dom0", "domU" or "host" (of KVM): where this program belongs */
 	const char *root;   /* in front of all paths that are not options; "": none */
 	bool json, verbose; /* how findings are printed */
 	struct facts *facts;

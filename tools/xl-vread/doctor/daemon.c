@@ -18,8 +18,9 @@ static const char *config_remedy(int error)
 {
 	switch (error) {
 	case -ENOENT:
-		return "write it (vread.conf(5)), or let xl-vread init write it; then systemctl "
-		       "restart vreadd";
+		return "write it, see vread.conf(5), or get the package's: apt install --reinstall "
+		       "-o Dpkg::Options::=--force-confmiss vread-backend; then systemctl restart "
+		       "vreadd";
 	case -EACCES:
 		return "run this as root";
 	default:

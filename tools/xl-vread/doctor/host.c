@@ -19,6 +19,8 @@ static void tell_no_xen(struct doctor *d)
 	d->facts->is_kvm = !getenv("XENSTORED_PATH") &&
 			   ((c && c->num_ivshmem) || doctor_exists(d, "/dev/kvm"));
 	if (d->facts->is_kvm)
+		d->role = "host";
+	if (d->facts->is_kvm)
 		doctor_ok(d, "/sys/hypervisor/type", "no Xen here: a host of KVM");
 	else if (c && c->local.socket[0])
 		doctor_skip(d, "/sys/hypervisor/type",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kvm.h - `xl-vread init` on a host of KVM: writes sections of vread.conf(5), and prints the devices
+/* kvm.h - `xl-vread init` on a host of KVM: writes sections of vread.conf(5), and prints devices
  * for the guests' QEMUs.  Called by init.c. */
 #ifndef XL_VREAD_INIT_KVM_H
 #define XL_VREAD_INIT_KVM_H
