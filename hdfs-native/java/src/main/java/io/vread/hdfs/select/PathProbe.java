@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * <p>The two ways read neighbouring ranges, not the same one: the first to read a range would warm
  * caches for the second. The ranges change from pair to pair. The time of a read begins before the
  * block is opened, by the stock client in any case, by vRead if the reader had to open it, too.
- * Only for the largest ranges, of which a block has several, the opening does not count: stock
+ * Only for the largest ranges, of which a reader reads several, the opening does not count: stock
  * reads have begun when their time begins. These ranges are larger than what a socket holds, so the
  * bytes that have come by then do not decide.
  */
@@ -42,6 +42,7 @@ public final class PathProbe {
   private static final int LEAST_BYTES = 4 << 10;
   private static final int MOST_BYTES = 16 << 20;
   private static final int URGENT_BYTES = 256 << 10; // a reader waits, and vRead is slow
+  static final int EARLY_BYTES = 4 << 20; // the program may read little
   private static final int BUFFER_BYTES = 4 << 20;
   private static final int BEGINNING_BYTES = 1 << 10;
   static final int FIRST_PAIRS = 2;
@@ -107,15 +108,17 @@ public final class PathProbe {
   private boolean measure(
       PathSelector selector, Client client, BlockRead read, Replica replica, boolean opens)
       throws IOException {
-    long usual = usualBytes(client);
-    long most = selector.urgent() ? Math.min(usual, URGENT_BYTES) : usual;
-    int count = (int) Math.min(most, replica.length() / 2);
+    boolean urgent = selector.urgent();
+    int most = urgent ? URGENT_BYTES : selector.early() ? EARLY_BYTES : MOST_BYTES;
+    long usual = Math.min(usualBytes(client), replica.length() / 2);
+    int count = (int) Math.min(usual, most);
     if (count == 0) {
       return false;
     }
+    boolean isPart = !urgent && count == most; // a reader reads more than a range
     try (StockReader reader = read.openStock(replica.length())) {
-      Client opener = opens && count < MOST_BYTES ? client : null;
-      Pairs pairs = new Pairs(opener, read, replica, reader, count);
+      Client opener = opens && !isPart ? client : null;
+      Pairs pairs = new Pairs(opener, read, replica, reader, count, isPart);
       pairs.read(0, FIRST_PAIRS);
       long vread = sum(pairs.vread);
       long stock = sum(pairs.stock);
@@ -139,14 +142,22 @@ public final class PathProbe {
     private final Replica replica;
     private final StockReader reader;
     private final int count; // of bytes, in each read
+    private final boolean hasBegun; // when the time of a stock read begins
     private final byte[] dst;
 
-    Pairs(Client opener, BlockRead read, Replica replica, StockReader reader, int count) {
+    Pairs(
+        Client opener,
+        BlockRead read,
+        Replica replica,
+        StockReader reader,
+        int count,
+        boolean hasBegun) {
       this.opener = opener;
       this.read = read;
       this.replica = replica;
       this.reader = reader;
       this.count = count;
+      this.hasBegun = hasBegun;
       this.dst = new byte[Math.min(count, BUFFER_BYTES)];
     }
 
@@ -198,7 +209,7 @@ public final class PathProbe {
       reader.restart(position + count);
       int begun = 0;
       long begin = nanos.getAsLong();
-      if (count == MOST_BYTES) { // a block has many ranges of this size, but is opened once
+      if (hasBegun) {
         begun = reader.read(position, dst, 0, BEGINNING_BYTES);
         begin = nanos.getAsLong();
       }

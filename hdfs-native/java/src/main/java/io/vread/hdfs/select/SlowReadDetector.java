@@ -12,7 +12,7 @@ import io.vread.hdfs.read.Client;
  * <p>The time of a read tells only that vRead is slow, not that the stock client is faster: both
  * may wait for the same disk. So a slow reader asks the {@link PathSelector} for a {@link
  * PathProbe}. A disk that keeps up with one stream is not slow, or each reader of a disk would pay
- * for a probe.
+ * for a probe. While no probe has run yet, the time that readers have waited is reason enough.
  *
  * <p>Threads: as the reader.
  */
@@ -56,9 +56,10 @@ public final class SlowReadDetector {
     waitedMs += clock.now() - since;
     if (waitedMs >= WINDOW_MS) {
       boolean slow = bytes < waitedMs * SLOW_BYTES_PER_MS;
+      boolean due = selector.waited(waitedMs);
       bytes = 0;
       waitedMs = 0;
-      if (slow && rest >= LEAST_REST && selector.suspected()) {
+      if (due || slow && rest >= LEAST_REST && selector.suspected()) {
         probe.begin(selector, client, read, false);
       }
     }

@@ -153,6 +153,8 @@ public class PathProbeTest {
   /** vreadd hardly gets a processor. A stock read that waits excuses nothing. */
   @Test
   public void twoReadsThatWaitDecide() {
+    probe(false); // early probes are over
+    stockReads.clear();
     stockTime = () -> stockReads.size() % PathProbe.PAIRS == 2 ? 50_000 : 1000;
     for (int i = 0; i < 3; i++) {
       assertEquals(PathSelector.Way.VREAD, selector.way());
@@ -203,6 +205,15 @@ public class PathProbeTest {
     statistics.opened();
     statistics.read(30 << 20);
     stockTime = () -> openedStock ? 100_000 : 1000;
+    backend.duringOpen = () -> nanos += 900_000;
+    opens = true;
+    probe(false);
+    assertEquals("an early probe", PathProbe.FIRST_PAIRS, backend.preads);
+    assertEquals(PathProbe.EARLY_BYTES, stockEnds.get(0) - stockReads.get(0));
+    assertEquals(PathSelector.Way.VREAD, selector.way());
+    backend.preads = 0;
+    stockReads.clear();
+    stockEnds.clear();
     probe(false);
     assertEquals("4 MiB each", PathProbe.FIRST_PAIRS * 4, backend.preads);
     assertEquals(16L << 20, stockEnds.get(0) - stockReads.get(0));

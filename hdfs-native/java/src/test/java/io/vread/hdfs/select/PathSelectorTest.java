@@ -59,9 +59,82 @@ public class PathSelectorTest {
   }
 
   @Test
-  public void noShortProgramReadsByStock() {
-    read(PathSelector.FIRST_BLOCKS - 1, 1, 3);
-    assertEquals(0, probes);
+  public void aShortProgramOnAGoodPathRunsOneProbe() {
+    read(PathSelector.FIRST_BLOCKS, 1, 3);
+    assertEquals(PathSelector.Way.VREAD, selector.way());
+    assertEquals(1, probes);
+    assertEquals(PathProbe.FIRST_PAIRS, byStock);
+  }
+
+  /** Every 100 ms a block, so nothing is measured in the first second. */
+  @Test
+  public void aShortProgramOnABadPathFindsOut() {
+    for (int seed = 0; seed < 100; seed++) {
+      random.setSeed(seed);
+      selector = new PathSelector("BP-1", clock, PathSelector.Way.VREAD);
+      read(48, 3, 1);
+      assertEquals("with seed " + seed, PathSelector.Way.STOCK, selector.way());
+    }
+  }
+
+  /** A program may read a handful of large blocks. */
+  @Test
+  public void aFewBlocksAreEnough() {
+    clock.pass(1000);
+    for (int i = 1; i < PathSelector.EARLY_BLOCKS; i++) {
+      assertFalse("block " + i, selector.nextBlock());
+    }
+    assertTrue(selector.nextBlock() && selector.early());
+    selector.measured(2100, 1000);
+    assertEquals("by far slower", PathSelector.Way.STOCK, selector.way());
+    assertFalse(selector.early());
+  }
+
+  /** One probe may be wrong, as all caches of a new process are cold. */
+  @Test
+  public void aLittleSlowerHasToBeSeenThreeTimes() {
+    for (int block = 1, left = 3; left > 0; block++) {
+      assertEquals(PathSelector.Way.VREAD, selector.way());
+      clock.pass(1000);
+      if (selector.nextBlock()) {
+        selector.measured(1500, 1000);
+        left--;
+      }
+      assertTrue("blocks: " + block, block < PathSelector.EARLY_BLOCKS + 3);
+    }
+    assertEquals(PathSelector.Way.STOCK, selector.way());
+  }
+
+  /** Once in use for a while, a way is not given up for one bad probe. */
+  @Test
+  public void onlyEarlyProbesDecideAlone() {
+    awaitDuel();
+    selector.measured(1000, 1000);
+    awaitDuel();
+    selector.measured(9000, 1000);
+    assertEquals(PathSelector.Way.VREAD, selector.way());
+  }
+
+  /** One large block takes long enough to find out within it; a fast path pays nothing. */
+  @Test
+  public void readersThatWaitedAskOnce() {
+    assertFalse(selector.waited(PathSelector.EARLY_WAIT_MS - 1));
+    assertTrue(selector.waited(1));
+    assertFalse("one probe at a time", selector.waited(1000) || selector.nextBlock());
+    selector.measured(1000, 1000);
+    assertFalse(selector.waited(100_000));
+  }
+
+  @Test
+  public void anEarlyProbeThatFailsIsTriedAgainSoon() {
+    awaitDuel();
+    selector.notMeasured();
+    assertTrue(selector.early());
+    clock.pass(60_000);
+    for (int i = 1; i < 2 * PathSelector.EARLY_BLOCKS; i++) {
+      assertFalse("block " + i, selector.nextBlock());
+    }
+    assertTrue(selector.nextBlock());
   }
 
   @Test
@@ -99,6 +172,8 @@ public class PathSelectorTest {
   /** Two lost probes are no reason, and a probe that is not lost begins the count anew. */
   @Test
   public void onlyThreeLossesInARowCount() {
+    awaitDuel();
+    selector.measured(1000, 1000);
     for (int i = 1; i <= 30; i++) {
       awaitDuel();
       selector.measured(i % 3 == 0 ? 1000 : 9000, 1000);

@@ -73,7 +73,8 @@ public class SlowReadTest {
   }
 
   private PathSelector.Way way() {
-    return client.selectors().known(BLOCK).way();
+    PathSelector selector = client.selectors().known(BLOCK);
+    return selector == null ? PathSelector.Way.VREAD : selector.way();
   }
 
   /** Reads to the end. All bytes must be right. */
@@ -136,6 +137,23 @@ public class SlowReadTest {
     assertEquals(LENGTH, readAll(reader));
     assertEquals(0, stockLengths.size());
     reader.close();
+  }
+
+  /** vRead keeps up with one stream, and Hadoop's own way is faster still. */
+  @Test
+  public void readersThatAreNotSlowFindAFasterWay() throws IOException {
+    vreadMs = 1;
+    stockMs = 0;
+    int readers = 0;
+    while (way() == PathSelector.Way.VREAD) {
+      VreadReplicaAccessor reader = reader();
+      assertEquals(LENGTH, readAll(reader));
+      reader.close();
+      assertTrue("readers: " + ++readers, readers <= 4);
+    }
+    int rest = readers * LENGTH - (int) statistics.getBytes();
+    assertTrue("pieces are " + stockLengths, stockLengths.contains(PathProbe.EARLY_BYTES - 1024));
+    assertTrue("the rest is stock's: " + rest, rest > 0);
   }
 
   /** One call of the backend serves many of them, so that each has few bytes of it. */
