@@ -18,7 +18,7 @@ from tools.vreadd import Vreadd
 
 LINE = "role=datanode,datanodes=dn1,data-dirs=/dfs/data"
 ACCEPTED = "accepted: dn1"
-APPLIED = b'{"result": "applied", "changes": [], "restart": []}\n'
+APPLIED = b'{"result": "applied", "changes": [], "failed": [], "restart": []}\n'
 RELOAD = b'{"command":"reload"}\n'
 STATUS = b'{"command":"status"}\n'
 KEYS = f"/local/domain/0/backend/vread/{DOMID}/0/datanode"

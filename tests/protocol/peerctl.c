@@ -275,7 +275,7 @@ static void do_reload(void)
 		fail("reload", -EINVAL);
 		return;
 	}
-	peers_reload(peers, &config->peers, changes);
+	peers_reload(peers, &config->peers, &(struct changes){changes, changes});
 	config_free(config);
 	text = json_dumps(changes, JSON_COMPACT);
 	pthread_mutex_lock(&lock);

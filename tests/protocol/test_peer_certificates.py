@@ -5,15 +5,18 @@ import datetime
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
 from tests.support import peer_wire as wire
+from tests.support.daemon import REPOSITORY
 from tests.support.peers import at, free_address
 from tests.support.reloading import changed, reload
 from tests.support.waiting import eventually
 from tools.peers import Authority, peer
 
+XL_VREAD = REPOSITORY / "build" / "asan" / "xl-vread"
 EXPIRED = {"start": "20200101000000Z", "end": "20200201000000Z"}
 
 
@@ -139,9 +142,12 @@ def test_an_operator_need_not_wait(start_daemon, authority, tmp_path):
     changed(host)
     assert host.log().count("certificates were read again") == 1
     files[0].write_text("half of a certifica")
-    (told,) = reload(host)["changes"]
+    (told,) = reload(host)["failed"]
     start = f"[peers]: certificates stay as they were: [peers] certificate: {files[0]}: "
     assert told.startswith(start)
+    command = [XL_VREAD, "reload", "--socket", host.control]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (4, f"failed: {told}\n")
 
 
 def test_a_key_that_others_can_use(start_daemon, authority, tmp_path, clock):
@@ -157,7 +163,7 @@ def test_a_key_that_others_can_use(start_daemon, authority, tmp_path, clock):
     host = start_daemon(extra=section)
 
     files[1].chmod(0o644)
-    (told,) = reload(host)["changes"]
+    (told,) = reload(host)["failed"]
     assert f"key: {files[1]}: mode 0644, group 0: others than root can use this" in told
     assert told.startswith("[peers]: certificates stay as they were: ")
     files[1].chmod(0o600)

@@ -246,7 +246,12 @@ def test_the_command(start_daemon, edit):
     assert run() == (0, "nothing to change\n", "")
     edit(daemon, "log-level = debug", "log-level = info\nivshmem-socket = /run/other")
     told = "[vreadd]: log-level changed\nneeds a restart: [vreadd] ivshmem-socket\n"
-    assert run() == (0, told, "")
+    partly = "xl-vread reload: a part of the configuration is not in use: see the lines that begin "
+    partly += 'with "failed" or "needs a restart"\n'
+    assert run() == (4, told, partly)
+    code, out, error = run("--json")
+    assert (code, error) == (4, "")
+    assert json.loads(out)["restart"] == ["[vreadd] ivshmem-socket"]
     edit(daemon, "log-level = info", "log-level = loud")
     code, out, error = run()
     assert code == 1

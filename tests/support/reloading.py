@@ -19,9 +19,13 @@ def reload(daemon):
     return json.loads(daemon.ask(b'{"command": "reload"}\n'))
 
 
-def changed(daemon, *expected, restart=()):
-    answer = reload(daemon)
-    assert answer == {"result": "applied", "changes": list(expected), "restart": list(restart)}
+def changed(daemon, *expected, restart=(), failed=()):
+    assert reload(daemon) == {
+        "result": "applied",
+        "changes": list(expected),
+        "failed": list(failed),
+        "restart": list(restart),
+    }
 
 
 class Reader(threading.Thread):

@@ -18,6 +18,7 @@ enum {
 	CLI_FAILED = 1,  /* the command failed */
 	CLI_USAGE = 2,   /* the command line is wrong */
 	CLI_NO_PEER = 3, /* vreadd, the device or xenstore cannot be reached */
+	CLI_PARTLY = 4,  /* vreadd goes on without a part of what was asked for */
 };
 
 struct command {

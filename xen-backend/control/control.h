@@ -114,8 +114,9 @@
  *   {"command": "reload"}
  *
  * reads the configuration again and is answered with one of
- *   {"result": "applied", "changes": [text ...], "restart": [text ...]}
- *                    what was changed, and what changes only after a restart
+ *   {"result": "applied", "changes": [text ...], "failed": [text ...], "restart": [text ...]}
+ *                    what was changed, what could not be changed, and what changes only after a
+ *                    restart
  *   {"result": "refused", "problems": [problem ...]}
  *                    problems as of config_load(); nothing was changed
  *

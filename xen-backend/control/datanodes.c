@@ -417,18 +417,18 @@ static bool same_places(const struct config_datanode *a, const struct config_dat
 	       same_paths(&a->backing_folders, &b->backing_folders);
 }
 
-static void note(json_t *changes, const char *datanode, const char *what)
+static void note(const struct changes *changes, const char *datanode, bool made, const char *what)
 {
-	json_array_append_new(changes, json_sprintf("[datanode %s]: %s", datanode, what));
+	changes_add(changes, made, json_sprintf("[datanode %s]: %s", datanode, what));
 }
 
 /* Serves n in the place of old.  old NULL: the datanode is new.  False: nothing was changed. */
 static bool replace(struct datanodes *d, const struct config_datanode *old,
-		    const struct config_datanode *n, json_t *changes)
+		    const struct config_datanode *n, const struct changes *changes)
 {
 	int r = serve(d, n);
 
-	note(changes, n->name,
+	note(changes, n->name, r == 0,
 	     r == -EAGAIN ? "out of threads: nothing was changed; reload to try again"
 	     : r          ? "out of memory: nothing was changed; reload to try again"
 	     : old        ? "changed"
@@ -438,37 +438,38 @@ static bool replace(struct datanodes *d, const struct config_datanode *old,
 
 /* Changes the settings of a datanode that is served from the same places as before. */
 static void adjust(struct datanodes *d, const struct config_datanode *old,
-		   const struct config_datanode *n, json_t *changes)
+		   const struct config_datanode *n, const struct changes *changes)
 {
 	if (old->tokens != n->tokens) {
 		registry_set_tokens(block_store_registry(d->store), n->name, n->tokens);
-		note(changes, n->name, "tokens changed");
+		note(changes, n->name, true, "tokens changed");
 	}
 	if (!same_text(old->storages, n->storages))
-		note(changes, n->name, "storages changed");
+		note(changes, n->name, true, "storages changed");
 	if (old->image_mode != n->image_mode) {
 		registry_usage_changed(block_store_registry(d->store));
-		note(changes, n->name, "image-mode changed");
+		note(changes, n->name, true, "image-mode changed");
 	}
 }
 
 static void remove_others(struct datanodes *d, const struct sections *old,
-			  const struct sections *now, json_t *changes)
+			  const struct sections *now, const struct changes *changes)
 {
 	for (size_t i = 0; i < old->count; i++) {
 		const char *name = old->section[i]->name;
 
+		bool removed;
+
 		if (find(now, name))
 			continue;
-		note(changes, name,
-		     registry_remove(block_store_registry(d->store), name) == -ENOMEM
-			     ? "out of memory: nothing was changed"
-			     : "removed");
+		removed = registry_remove(block_store_registry(d->store), name) != -ENOMEM;
+		note(changes, name, removed,
+		     removed ? "removed" : "out of memory: nothing was changed");
 	}
 }
 
 /* Serves the sections `now` in the place of d->sections, which stay valid. */
-static void change_to(struct datanodes *d, struct sections *now, json_t *changes)
+static void change_to(struct datanodes *d, struct sections *now, const struct changes *changes)
 {
 	const struct sections *old = d->sections;
 
@@ -476,8 +477,9 @@ static void change_to(struct datanodes *d, struct sections *now, json_t *changes
 	d->sections = now;
 	pthread_mutex_unlock(&d->lock);
 	if (begin_change(d, now))
-		json_array_append_new(changes, json_string("out of memory: the owners of storages "
-							   "stay as they were"));
+		changes_add(changes, false,
+			    json_string("out of memory: the owners of storages "
+					"stay as they were"));
 	remove_others(d, old, now, changes);
 	for (size_t i = 0; i < now->count; i++) {
 		const struct config_datanode *n = now->section[i], *was = find(old, n->name);
@@ -492,13 +494,14 @@ static void change_to(struct datanodes *d, struct sections *now, json_t *changes
 
 /* Judges the keys beside the configuration, and serves what there is now.  The old configuration
  * must be valid until this returns. */
-static void follow(struct datanodes *d, const struct config *config, json_t *changes)
+static void follow(struct datanodes *d, const struct config *config, const struct changes *changes)
 {
 	struct keyed before = d->keyed, keyed;
 
 	if (judge_keys(d, config, &keyed)) {
-		json_array_append_new(changes, json_string("out of memory: the datanodes of keys "
-							   "stay as they were"));
+		changes_add(changes, false,
+			    json_string("out of memory: the datanodes of keys "
+					"stay as they were"));
 		keyed = before;
 		before = (struct keyed){0};
 	}
@@ -513,27 +516,29 @@ void datanodes_follow_keys(struct datanodes *d)
 	json_t *changes = json_array(), *change;
 	size_t i;
 
-	follow(d, d->config, changes);
+	follow(d, d->config, &(struct changes){changes, changes});
 	json_array_foreach(changes, i, change) log_info("keys: %s", json_string_value(change));
 	json_decref(changes);
 }
 
-void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes)
+void datanodes_reload(struct datanodes *d, const struct config *config,
+		      const struct changes *changes)
 {
 	const struct config *old = d->config;
 
 	if (old->read_ahead != config->read_ahead) {
 		block_store_set_read_ahead(d->store, config->read_ahead);
-		json_array_append_new(changes, json_string("[vreadd]: read-ahead changed"));
+		changes_add(changes, true, json_string("[vreadd]: read-ahead changed"));
 	}
 	if (old->cache != config->cache) {
 		block_store_set_cache(d->store, config->cache);
-		json_array_append_new(changes, json_string("[vreadd]: cache changed"));
+		changes_add(changes, true, json_string("[vreadd]: cache changed"));
 	}
 	if (old->handle_memory != config->handle_memory) {
 		block_store_set_handle_memory(d->store, config->handle_memory);
-		json_array_append_new(changes, json_string("[vreadd]: handle-memory changed, for "
-							   "devices that connect from now on"));
+		changes_add(changes, true,
+			    json_string("[vreadd]: handle-memory changed, for "
+					"devices that connect from now on"));
 	}
 	follow(d, config, changes);
 }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
+#include "base/changes.h"
 #include "control/config.h"
 #include "control/keyed.h"
 
@@ -45,9 +46,9 @@ struct datanodes {
 int datanodes_open(struct datanodes *d, const struct config *config, struct xen_disks *disks,
 		   struct xen_provisioned *provisioned);
 void datanodes_close(struct datanodes *d);
-/* Replaces the configuration; changes only what differs.  Adds a text for each change to changes,
- * an array. */
-void datanodes_reload(struct datanodes *d, const struct config *config, json_t *changes);
+/* Replaces the configuration; changes only what differs. */
+void datanodes_reload(struct datanodes *d, const struct config *config,
+		      const struct changes *changes);
 /* The keys have changed: serves what they say now.  Logs each change. */
 void datanodes_follow_keys(struct datanodes *d);
 /* Says that the storage belongs to the datanode.  Returns as registry_give(). */

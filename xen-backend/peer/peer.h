@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "base/changes.h"
 #include "read/block.h"
 
 struct peers;
@@ -49,8 +50,7 @@ int peers_start(struct peers *p, sd_event *event, char **ret_error);
 /* Every pool must have been freed before. */
 void peers_free(struct peers *p);
 
-/* Replaces the peer list with the one in config.  All other settings are ignored.  A text for each
- * change is appended to changes.
+/* Replaces the peer list with the one in config.  All other settings are ignored.
  *
  * Reads from peers that have not changed go on.  The connection to a peer ends if the peer is
  * removed, if its address or its datanodes change, or if its storages change and it may announce
@@ -59,7 +59,8 @@ void peers_free(struct peers *p);
  *
  * From now on a peer gets no answer about blocks that it may not read any more; answers already on
  * their way still reach it.  Control thread only; config need not outlive the call. */
-void peers_reload(struct peers *p, const struct peers_config *config, json_t *changes);
+void peers_reload(struct peers *p, const struct peers_config *config,
+		  const struct changes *changes);
 
 /* Reads this host's certificate, key, authority and revocation list again, now.  Without this call
  * they are read again within a second after the files changed, while a peer is connected or

@@ -140,17 +140,18 @@ static int take_out(struct peer *peer)
 	return 0;
 }
 
-static void note(json_t *changes, const char *name, const char *done, int error)
+static void note(const struct changes *changes, const char *name, const char *done, int error)
 {
 	if (error == -ENOSPC)
 		done = "not added: there were too many names since vreadd was started; restart "
 		       "vreadd";
 	else if (error)
 		done = "out of memory: nothing was changed";
-	json_array_append_new(changes, json_sprintf("[peer %s]: %s", name, done));
+	changes_add(changes, error == 0, json_sprintf("[peer %s]: %s", name, done));
 }
 
-static void remove_others(struct peers *p, const struct peers_config *c, json_t *changes)
+static void remove_others(struct peers *p, const struct peers_config *c,
+			  const struct changes *changes)
 {
 	for (size_t i = 0; i < p->num_peers; i++) {
 		struct peer *peer = p->peers[i];
@@ -160,7 +161,7 @@ static void remove_others(struct peers *p, const struct peers_config *c, json_t 
 	}
 }
 
-static void apply(struct peers *p, const struct peer_config *config, json_t *changes)
+static void apply(struct peers *p, const struct peer_config *config, const struct changes *changes)
 {
 	struct peer *peer = find(p, config->name);
 	int r;
@@ -176,18 +177,18 @@ static void apply(struct peers *p, const struct peer_config *config, json_t *cha
 	}
 }
 
-void peers_reload(struct peers *p, const struct peers_config *config, json_t *changes)
+void peers_reload(struct peers *p, const struct peers_config *config, const struct changes *changes)
 {
-	size_t before = json_array_size(changes);
+	size_t before = json_array_size(changes->made) + json_array_size(changes->failed);
 	char *error = NULL;
 
 	remove_others(p, config, changes);
 	for (size_t i = 0; i < config->num_peers; i++)
 		apply(p, &config->peers[i], changes);
-	if (json_array_size(changes) == before)
+	if (json_array_size(changes->made) + json_array_size(changes->failed) == before)
 		return;
 	if (peers_set_configured(p, &error))
-		json_array_append_new(changes, json_string(error ? error : "out of memory"));
+		changes_add(changes, false, json_string(error ? error : "out of memory"));
 	free(error);
 	peers_learn(p);
 	registry_peers_changed(block_store_registry(p->store));

@@ -30,21 +30,38 @@ static int tell_refused(const json_t *answer)
 		"refused: vreadd keeps its old configuration; see `xl-vread config check`");
 }
 
+static int exit_code(const json_t *answer)
+{
+	const char *result = json_string_value(json_object_get(answer, "result"));
+
+	if (!result || strcmp(result, "applied"))
+		return CLI_FAILED;
+	return json_array_size(json_object_get(answer, "failed")) ||
+			       json_array_size(json_object_get(answer, "restart"))
+		       ? CLI_PARTLY
+		       : CLI_OK;
+}
+
 static int tell(const json_t *answer)
 {
 	const char *result = json_string_value(json_object_get(answer, "result"));
 	const json_t *changes = json_object_get(answer, "changes");
-	const json_t *restart = json_object_get(answer, "restart");
+	int r = exit_code(answer);
 
 	if (!result)
 		return cli_error(CLI_FAILED, "the answer names no result");
-	if (strcmp(result, "applied"))
+	if (r == CLI_FAILED)
 		return tell_refused(answer);
 	print_texts("", changes);
-	print_texts("needs a restart: ", restart);
-	if (!json_array_size(changes) && !json_array_size(restart))
+	print_texts("failed: ", json_object_get(answer, "failed"));
+	print_texts("needs a restart: ", json_object_get(answer, "restart"));
+	if (r == CLI_OK && !json_array_size(changes))
 		puts("nothing to change");
-	return CLI_OK;
+	fflush(stdout);
+	if (r == CLI_PARTLY)
+		cli_error(r, "a part of the configuration is not in use: see the lines that begin "
+			     "with \"failed\" or \"needs a restart\"");
+	return r;
 }
 
 static int reload(const char *socket, bool json)
@@ -55,11 +72,9 @@ static int reload(const char *socket, bool json)
 	if (r)
 		return r;
 	if (json) {
-		const char *result = json_string_value(json_object_get(answer, "result"));
-
 		json_dumpf(answer, stdout, JSON_INDENT(2));
 		putchar('\n');
-		r = result && !strcmp(result, "applied") ? CLI_OK : CLI_FAILED;
+		r = exit_code(answer);
 	} else {
 		r = tell(answer);
 	}

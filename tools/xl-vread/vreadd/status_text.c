@@ -34,6 +34,11 @@ static void print_reload(FILE *out, const json_t *reload, const char *config)
 			 key ?: "", key ? ": " : "", text_member(entry, "problem"));
 		text_wrap(out, 4, line);
 	}
+	json_array_foreach(json_object_get(reload, "failed"), i, entry)
+	{
+		snprintf(line, sizeof(line), "failed: %.400s", json_string_value(entry) ?: "-");
+		text_wrap(out, 4, line);
+	}
 	json_array_foreach(restart, i, entry)
 	{
 		snprintf(line, sizeof(line), "needs a restart: %.300s",
