@@ -93,6 +93,46 @@ def test_a_cell_that_two_items_ask_for(bench):
         spec.read(bench.spec, targets.read(bench.targets))
 
 
+def test_all_mistakes_are_told_at_once(bench):
+    """Of both files, each once, and nothing that only follows from another mistake."""
+    with_mistake(bench.spec, "rounds: 3", "rounds: 0\nrouns: 4")
+    with_mistake(bench.spec, "size: 4MiB", "size: 5MiB")
+    with_mistake(bench.spec, "[stock, vread]", "[stok, vread, vraed]")
+    with_mistake(bench.spec, "[1MiB]", "[3MiB]")
+    with_mistake(bench.targets, "kind: bare", "kind: vmware")
+    with_mistake(bench.targets, "by: local", "by: rsh")
+    with_mistake(bench.targets, "files: /bench", "files: bench, transports: [tls, avian]")
+    done = bench.call("plan", "--targets", bench.targets, bench.spec)
+    assert (done.returncode, done.stdout) == (1, "")
+    lines = [line.removeprefix("vread-bench: ") for line in done.stderr.splitlines()]
+    places = [line.split(": ")[:2] for line in lines]
+    of_targets, of_spec = f"{bench.targets}:", f"{bench.spec}:"
+    assert places == [
+        [f"{of_targets}3", "targets.here.kind"],
+        [f"{of_targets}5", "targets.here.hosts.me.by"],
+        [f"{of_targets}19", "targets.here.places.local.files"],
+        [f"{of_targets}19", "targets.here.places.local.transports"],
+        [f"{of_spec}3", "rounds"],
+        [f"{of_spec}4", "rouns"],
+        [f"{of_spec}5", "size"],
+        [f"{of_spec}8", "cells[0].ways"],
+        [f"{of_spec}8", "cells[0].ways"],
+        [f"{of_spec}10", "cells[0].requests"],
+    ]
+
+
+def test_a_target_that_lacks_several_values(bench):
+    with_mistake(bench.spec, "[2vms, 4vms]", "[8vms, 2vms, 16vms]")
+    with_mistake(bench.spec, "places: local", "places: moon")
+    with pytest.raises(PlaceError) as error:
+        spec.read(bench.spec, targets.read(bench.targets))
+    assert [line.split(": ")[2] for line in str(error.value).splitlines()] == [
+        "target here has no 8vms; it has",
+        "target here has no 16vms; it has",
+        "target here has no moon; it has",
+    ]
+
+
 def test_the_command_line_tells_it(bench):
     with_mistake(bench.spec, "rounds: 3", "rounds: many")
     done = bench.run()

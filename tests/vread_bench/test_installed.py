@@ -40,7 +40,8 @@ def test_the_launcher(installed, bench):
     header = (REPOSITORY / "xen-backend/base/version.h").read_text()
     version = re.search(r'VREAD_VERSION "(.*)"', header)[1]
     assert bench.result()["targets"]["here"]["versions"] == {"vread-bench": version}
-    done = call("report", "--out", bench.folder / "report")
-    assert done.returncode == 0, done.stderr
+    assert call("--version").stdout == f"vread-bench {version}\n"
+    done = call("report", "--out", bench.folder / "report", bench.spec)
+    assert (done.returncode, "no result file" in done.stderr) == (1, True), done.stderr
     # Debian's own tools would not remove what Python wrote beside the modules.
     assert not list(installed.rglob("__pycache__"))

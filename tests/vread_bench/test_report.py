@@ -147,7 +147,7 @@ def test_every_figure_of_the_paper_is_there(bench, content):
 
 
 def test_without_results_nothing_is_measured(bench):
-    report = Report(bench, {})
+    report = Report(bench, {"empty.json": document() | {"raw": []}})
     assert "There are no rounds." in report.markdown
     assert "equal" not in report.markdown
     for name in PAPER:

@@ -94,11 +94,12 @@ def described(folder, cluster, vreadds):
         },
         "loads": {"2vms": {}},
         "places": {
-            "local": {"files": targets.FILES, "datanodes": near_address},
-            "remote-tls": remote | by_tls,
-            "remote-plain": remote | plain,
-            "hybrid": {"files": HYBRID} | by_tls,
+            "local": {"files": targets.FILES, "datanodes": near_address, "transports": "local"},
+            "remote-tls": remote | by_tls | {"transports": "tls"},
+            "remote-plain": remote | plain | {"transports": "plain"},
+            "hybrid": {"files": HYBRID} | by_tls | {"transports": ["local", "tls"]},
         },
+        "vreadds": [command("me", f"{XL_VREAD} status --json --socket {near.control_socket}")],
         "images": {targets.IMAGE: {}},
         "settings": {
             "no-read-ahead": targets.no_read_ahead("me", near, XL_VREAD),

@@ -2,23 +2,36 @@
 """The command line of vread-bench; vread-bench(1) describes it."""
 
 import argparse
+import os
+import signal
 import sys
 from pathlib import Path
 
-from . import client, pages, plan, result, session, spec, targets
-from .errors import BenchError
+from . import client, machine, pages, plan, result, session, spec, targets
+from .errors import BenchError, PlaceError, PlaceErrors
+
+PIPE_CLOSED = 128 + signal.SIGPIPE  # as a shell says of a program that SIGPIPE has ended
 
 
 def main(words=None):
-    options = _parser().parse_args(words)
     try:
-        return options.run(options)
+        try:
+            options = _parser().parse_args(words)
+            return options.run(options)
+        finally:
+            sys.stdout.flush()
     except session.Stopped as stopped:
         print(f"vread-bench: {stopped}", file=sys.stderr)
         return 130
     except BenchError as error:
-        print(f"vread-bench: {error}", file=sys.stderr)
+        several = isinstance(error, PlaceErrors)
+        for text in str(error).splitlines() if several else [error]:
+            print(f"vread-bench: {text}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # Whoever read the output has closed it, as `head` does.  Python flushes at exit, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
 
 
 def _run(options):
@@ -72,7 +85,15 @@ def _report(options):
 
 
 def _read(options):
-    known = targets.read(options.targets)
+    """The Spec and the targets.  The mistakes of both files are told at once."""
+    try:
+        known = targets.read(options.targets)
+    except PlaceError as error:
+        try:
+            spec.read(options.spec, None)
+        except PlaceError as more:
+            raise PlaceErrors([error, more]) from more
+        raise
     return spec.read(options.spec, known), known
 
 
@@ -81,6 +102,8 @@ def _parser():
         prog="vread-bench",
         description="Measures stock HDFS, vRead and short-circuit reads, and reports.",
     )
+    version = f"vread-bench {machine.version()}"
+    parser.add_argument("--version", action="version", version=version, help="show the version")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, run, text in (
         ("plan", _plan, "check the files and list the rounds in their order"),
@@ -99,7 +122,7 @@ def _parser():
     command.add_argument(
         "--out", type=Path, default=Path("report"), help="the folder of the pages (%(default)s)"
     )
-    command.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE")
     return parser
 
 

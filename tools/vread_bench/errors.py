@@ -11,4 +11,14 @@ class PlaceError(BenchError):
 
     def __init__(self, path, line, key, message):
         where = f"{path}:{line}: " if line else f"{path}: "
+        self.line = line
         super().__init__(where + (f"{key}: " if key else "") + message)
+
+
+class PlaceErrors(PlaceError):
+    """All mistakes in files of the operator, one a line."""
+
+    line = 0
+
+    def __init__(self, errors):
+        BenchError.__init__(self, "\n".join(map(str, sorted(errors, key=lambda e: e.line))))

@@ -5,13 +5,17 @@
 a tree of nodes with line numbers; it converts no value, so `no` and `1e3` stay texts.  The readers
 here decide what a text means.  done() refuses keys that nobody has read: a misspelt key must not
 count as absent.
+
+All mistakes of a file are told at once.  `spec` and `targets` call the readers through noted(),
+which writes down a mistake and goes on with None; end() raises all that was written down.  Nothing
+is concluded from None: one mistake must not be told twice.
 """
 
 import re
 
 import yaml
 
-from .errors import PlaceError
+from .errors import PlaceError, PlaceErrors
 
 _REQUIRED = object()
 SIZE = re.compile(r"(\d+) ?(KiB|MiB|GiB)?")
@@ -34,28 +38,47 @@ def load(path):
         raise PlaceError(path, 0, "", f"not YAML: {error}") from error
     if not isinstance(node, yaml.MappingNode):
         raise PlaceError(path, 1, "", "expected lines of the form `key: value`")
-    return Section(path, "", node)
+    return Section(path, "", node, [])
 
 
 class Section:
-    """A mapping of the file.  `key` is the path of keys that leads to it."""
+    """A mapping of the file.  `key` is the path of keys that leads to it.  mistakes: of the file so
+    far."""
 
-    def __init__(self, path, key, node):
+    def __init__(self, path, key, node, mistakes):
         self.path, self.key, self.line = path, key, node.start_mark.line + 1
+        self.mistakes = mistakes
         self._values, self._lines, self._read = {}, {}, set()
         for name, value in node.value:
             line = name.start_mark.line + 1
             if not isinstance(name, yaml.ScalarNode):
-                raise PlaceError(path, line, key, "a key must be a word")
-            if name.value in self._values:
-                raise PlaceError(path, line, self._full(name.value), "is there twice")
-            self._values[name.value], self._lines[name.value] = value, line
+                mistakes.append(PlaceError(path, line, key, "a key must be a word"))
+            elif name.value in self._values:
+                full = self._full(name.value)
+                mistakes.append(PlaceError(path, line, full, "is there twice"))
+            else:
+                self._values[name.value], self._lines[name.value] = value, line
 
     def __contains__(self, name):
         return name in self._values
 
     def names(self):
         return list(self._values)
+
+    def noted(self, read, *words, **named):
+        """What read() returns.  None: it has found a mistake, which end() will tell."""
+        try:
+            return read(*words, **named)
+        except PlaceError as error:
+            self.mistakes.append(error)
+            return None
+
+    def end(self):
+        """Raises all mistakes of the file, if there are any."""
+        if len(self.mistakes) == 1:
+            raise self.mistakes[0]
+        if self.mistakes:
+            raise PlaceErrors(self.mistakes)
 
     def fail(self, name, message):
         """Raises the error about a key of this section.  The key may be absent from the file; an
@@ -79,14 +102,14 @@ class Section:
 
     def numbers(self, name, least, most, default=_REQUIRED):
         nodes = self._list(name, default)
-        return default if nodes is None else [self._number(name, n, least, most) for n in nodes]
+        return default if nodes is None else self._each(nodes, self._number, name, least, most)
 
     def size(self, name, least, most, default=_REQUIRED):
         node = self._take(name, default)
         return default if node is None else self._size(name, node, least, most)
 
     def sizes(self, name, least, most):
-        return [self._size(name, node, least, most) for node in self._list(name, _REQUIRED)]
+        return self._each(self._list(name, _REQUIRED), self._size, name, least, most)
 
     def truth(self, name, default):
         text = self.text(name, None)
@@ -101,11 +124,7 @@ class Section:
         nodes = self._list(name, default)
         if nodes is None:
             return default
-        found = [self._scalar(name, node) for node in nodes]
-        for text, node in zip(found, nodes, strict=True):
-            if allowed is not None and text not in allowed:
-                self._refuse(name, node, f"{text!r}: expected one of {', '.join(allowed)}")
-        return found
+        return self._each(nodes, self._allowed, name, allowed)
 
     def pairs(self, name):
         """A mapping of texts; absent: empty."""
@@ -117,15 +136,17 @@ class Section:
         if node is None:
             return None
         if isinstance(node, yaml.ScalarNode) and node.value == "":
-            return Section(self.path, self._full(name), _nothing(node))
+            return Section(self.path, self._full(name), _nothing(node), self.mistakes)
         if not isinstance(node, yaml.MappingNode):
             self._refuse(name, node, "expected lines of the form `key: value` below it")
-        return Section(self.path, self._full(name), node)
+        return Section(self.path, self._full(name), node, self.mistakes)
 
     def named(self, name, optional=False):
-        """{key: Section} of a mapping whose keys the operator chooses."""
+        """{key: Section} of a mapping whose keys the operator chooses, without wrong ones."""
         section = self.section(name, optional)
-        return {key: section.section(key) for key in section.names()} if section else {}
+        keys = section.names() if section else ()
+        found = {key: section.noted(section.section, key) for key in keys}
+        return {key: part for key, part in found.items() if part}
 
     def sections(self, name, optional=False):
         """A list of sections."""
@@ -138,14 +159,17 @@ class Section:
             if not isinstance(item, yaml.MappingNode):
                 self._refuse(name, item, "expected `key: value` after `- `")
         full = self._full(name)
-        return [Section(self.path, f"{full}[{i}]", item) for i, item in enumerate(node.value)]
+        return [
+            Section(self.path, f"{full}[{i}]", item, self.mistakes)
+            for i, item in enumerate(node.value)
+        ]
 
     def done(self):
-        """Refuses the first key that nobody has read."""
+        """Notes each key that nobody has read."""
+        known = ", ".join(sorted(self._read))
         for name in self._values:
             if name not in self._read:
-                known = ", ".join(sorted(self._read))
-                self.fail(name, f"no such key; known here: {known}")
+                self.noted(self.fail, name, f"no such key; known here: {known}")
 
     def _full(self, name):
         return ".".join(part for part in (self.key, name) if part)
@@ -168,8 +192,22 @@ class Section:
         texts = [self._scalar(name, item) for item in items]
         for i, item in enumerate(items):
             if texts[i] in texts[:i]:
-                self._refuse(name, item, f"{texts[i]} is there twice")
-        return items
+                self.noted(self._refuse, name, item, f"{texts[i]} is there twice")
+        return [item for i, item in enumerate(items) if texts[i] not in texts[:i]]
+
+    def _each(self, nodes, read, name, *words):
+        """What read() makes of each node.  Fails after the last if there was a mistake."""
+        before = len(self.mistakes)
+        found = [self.noted(read, name, node, *words) for node in nodes]
+        if len(self.mistakes) > before:
+            raise self.mistakes.pop()
+        return found
+
+    def _allowed(self, name, node, allowed):
+        text = self._scalar(name, node)
+        if allowed is not None and text not in allowed:
+            self._refuse(name, node, f"{text!r}: expected one of {', '.join(allowed)}")
+        return text
 
     def _scalar(self, name, node):
         if not isinstance(node, yaml.ScalarNode):

@@ -13,7 +13,7 @@ import signal
 import time
 from contextlib import contextmanager
 
-from . import accounting, machine
+from . import accounting, bytes_by, machine
 from .client import Clients, put_jars, tell_round
 from .errors import BenchError
 from .journal import open_journal
@@ -21,6 +21,7 @@ from .plan import plan
 from .progress import Progress
 
 COLD = ("sequential",)  # workloads whose caches are emptied before
+WRITING = ("write",)  # workloads that read nothing
 REQUIRED = {"bytes": int, "seconds": (int, float), "latency_us": dict, "checked_bytes": int}
 
 
@@ -97,6 +98,8 @@ def measure(spec, target, step, clients, clock):
         "cell": step.cell.id,
         "began": round(clock.time(), 3),
     }
+    place = target.places[step.cell.place]
+    asked = step.cell.way == "vread" and step.cell.workload not in WRITING and place.transports
     with clients.round(target, step.cell.id) as client:
         tell_round(client, target, spec, step)
         record["cold"] = None
@@ -106,11 +109,15 @@ def measure(spec, target, step, clients, clock):
             record["cold"] = bool(target.cold)
         answer = client.ask("ready")  # reads, too: to warm up
         if "wrong" not in answer:
+            came = bytes_by.read(target) if asked and target.vreadds else None
             # What reads CPU time may itself be counted, so the counters are read inside.
             before = [accounting.read(target.cpu), accounting.read(target.counters)]
             answer = client.ask("go")
             counted = accounting.read(target.counters)
             after = [accounting.read(target.cpu), counted]
+            if came is not None and "wrong" not in answer:
+                came = bytes_by.grown(came, bytes_by.read(target))
+                bytes_by.check(step.cell, place, came, answer.get("bytes_by", {}))
         # Reads back what the round has written, which must count neither as time nor as CPU time.
         if "wrong" not in answer:
             answer |= client.ask("check")

@@ -77,47 +77,61 @@ class Spec:
 
 
 def read(path, targets):
-    """The Spec in the file `path`.  targets: {name: Target}; a spec may name no others."""
+    """The Spec in the file `path`.  targets: {name: Target}; a spec may name no others.  None: the
+    targets are not known."""
     document = located.load(path)
-    name = document.name("name")
-    seed = document.number("seed", 0, (1 << 62) - 1, DEFAULT_SEED)
-    rounds = document.number("rounds", 1, 1000)
-    size = document.size("size", MOST_REQUEST, 1 << 40)
-    if size % MOST_REQUEST:
-        document.fail("size", f"expected a multiple of {size_text(MOST_REQUEST)}")
-    preads = document.number("preads", 1, 10_000_000, 2000)
-    cells = []
-    for item in document.sections("cells"):
-        cells += _cells(item, targets)
-    if not cells:
-        document.fail("cells", "is an empty list")
-    if len(cells) > MOST_CELLS:
-        document.fail("cells", f"{len(cells)} cells; expected at most {MOST_CELLS}")
-    twice = [cell.id for cell, count in Counter(cells).items() if count > 1]
-    if twice:
-        document.fail("cells", f"{twice[0]} is there twice")
-    most = max(cell.readers for cell in cells)
-    files = document.number("files", 1, 64, most)
+    noted = document.noted
+    name = noted(document.name, "name")
+    seed = noted(document.number, "seed", 0, (1 << 62) - 1, DEFAULT_SEED)
+    rounds = noted(document.number, "rounds", 1, 1000)
+    size = noted(_size, document)
+    preads = noted(document.number, "preads", 1, 10_000_000, 2000)
+    cells = noted(_all_cells, document, targets)
+    most = max(cell.readers for cell in cells) if cells else 1
+    files = noted(document.number, "files", 1, 64, most)
     document.done()
+    document.end()
     return Spec(name, seed, rounds, size, files, preads, tuple(cells))
 
 
+def _size(document):
+    size = document.size("size", MOST_REQUEST, 1 << 40)
+    if size % MOST_REQUEST:
+        document.fail("size", f"expected a multiple of {size_text(MOST_REQUEST)}")
+    return size
+
+
+def _all_cells(document, targets):
+    items = document.sections("cells")
+    if not items:
+        document.fail("cells", "is an empty list")
+    cells = [cell for item in items for cell in _cells(item, targets)]
+    if len(cells) > MOST_CELLS:
+        document.fail("cells", f"{len(cells)} cells; expected at most {MOST_CELLS}")
+    for cell, count in Counter(cells).items():
+        if count > 1:
+            document.fail("cells", f"{cell.id} is there twice")
+    return cells
+
+
 def _cells(item, targets):
-    names = item.texts("targets", allowed=list(targets))
-    ways = item.texts("ways", allowed=WAYS)
-    workloads = item.texts("workloads", allowed=WORKLOADS)
-    requests = item.sizes("requests", PAGE, MOST_REQUEST)
-    for request in requests:
-        if request % PAGE or MOST_REQUEST % request:
-            item.fail("requests", f"{size_text(request)}: expected 4KiB times a power of two")
-    if "pread-4k" in workloads and requests != [PAGE]:
-        item.fail("workloads", "pread-4k reads 4KiB: an item with it must have `requests: 4KiB`")
-    states = {key: item.texts(key) for key in ("loads", "places", "images")}
-    states["settings"] = item.texts("settings", [DEFAULT])
-    readers = item.numbers("readers", 1, 64, [1])
-    for name in names:
+    """The cells of an item; none if it has a mistake."""
+    noted, before = item.noted, len(item.mistakes)
+    names = noted(item.texts, "targets", allowed=targets and list(targets))
+    ways = noted(item.texts, "ways", allowed=WAYS)
+    workloads = noted(item.texts, "workloads", allowed=WORKLOADS)
+    requests = noted(_requests, item)
+    if requests and "pread-4k" in (workloads or ()) and requests != [PAGE]:
+        noted(item.fail, "workloads",
+              "pread-4k reads 4KiB: an item with it must have `requests: 4KiB`")  # fmt: skip
+    states = {key: noted(item.texts, key) for key in ("loads", "places", "images")}
+    states["settings"] = noted(item.texts, "settings", [DEFAULT])
+    readers = noted(item.numbers, "readers", 1, 64, [1])
+    for name in names or () if targets else ():
         _check(item, targets[name], ways, states)
     item.done()
+    if len(item.mistakes) > before:
+        return []
     return [
         Cell(target, way, workload, request, load, place, image, setting, count)
         for target, load, place, image, setting, workload, request, count, way in itertools.product(
@@ -126,11 +140,20 @@ def _cells(item, targets):
     ]
 
 
+def _requests(item):
+    requests = item.sizes("requests", PAGE, MOST_REQUEST)
+    for request in requests:
+        if request % PAGE or MOST_REQUEST % request:
+            item.fail("requests", f"{size_text(request)}: expected 4KiB times a power of two")
+    return requests
+
+
 def _check(item, target, ways, states):
     """The target must know all that the cells ask of it."""
     for key, wanted in {"ways": ways, **states}.items():
         known = getattr(target, key)
-        for value in wanted:
+        for value in wanted or ():
             if value not in known:
                 has = ", ".join(known) or "none"
-                item.fail(key, f"target {target.name} has no {value}; it has: {has}")
+                text = f"target {target.name} has no {value}; it has: {has}"
+                item.noted(item.fail, key, text)

@@ -12,9 +12,11 @@ example for bare machines, Xen and KVM.
           host, java, options, class-path, folder; or a whole `command`; keep
         ways: {stock: {PROPERTY: VALUE}, ...}
         loads, images: {VALUE: {enter: [COMMAND], leave: [COMMAND]}}
-        places: {VALUE: {files: /HDFS/FOLDER, datanodes: [HOST:PORT], enter, leave}}
+        places: {VALUE: {files: /HDFS/FOLDER, datanodes: [HOST:PORT], transports: [TRANSPORT],
+                 enter, leave}}
         settings: {VALUE: {properties: {PROPERTY: VALUE}, enter, leave}}
         cold: [COMMAND]          before each sequential read: empties caches
+        vreadds: [COMMAND]       prints the status of a vreadd that the client reads through
         cpu: {PART: [COUNTER]}   CPU time by part; see accounting.py
         counters: {copied-bytes: [COUNTER], instructions: [COUNTER]}
         versions: {WHAT: COMMAND}
@@ -26,6 +28,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from . import accounting, located
+from .bytes_by import TRANSPORTS
 from .hosts import Host, ssh
 from .spec import DEFAULT, WAYS
 
@@ -52,6 +55,7 @@ class State:
     leave: tuple = ()
     files: str = ""  # of places: the HDFS folder of the files
     datanodes: tuple = ()  # of places: where prepare puts their blocks, HOST:PORT
+    transports: tuple = ()  # of places: ways by which vreadd must have had the bytes; (): any
     properties: dict = field(default_factory=dict)  # of settings: of Hadoop, for all ways
 
 
@@ -77,6 +81,7 @@ class Target:
     images: dict
     settings: dict
     cold: list
+    vreadds: list  # commands that print the status of each vreadd
     cpu: dict = field(default_factory=dict)  # part: [Counter]
     counters: dict = field(default_factory=dict)
     versions: dict = field(default_factory=dict)
@@ -85,35 +90,44 @@ class Target:
 def read(path):
     """{name: Target} of the file `path`."""
     document = located.load(path)
-    found = {name: _target(name, part) for name, part in document.named("targets").items()}
+    parts = document.noted(document.named, "targets") or {}
+    found = {name: document.noted(_target, name, part) for name, part in parts.items()}
     document.done()
+    document.end()
     return found
 
 
 def _target(name, part):
     if not located.NAME.fullmatch(name):
         part.fail("", f"target {name!r}: expected letters, digits, `.`, `_`, `-`")
-    kind = part.texts("kind", allowed=KINDS)
-    if len(kind) != 1:
-        part.fail("kind", "expected one of " + ", ".join(KINDS))
-    hosts = {key: _host(key, section) for key, section in part.named("hosts").items()}
+    noted = part.noted
+    sections = noted(part.named, "hosts") or {}
+    hosts = {key: noted(_host, key, section) for key, section in sections.items()}
     target = Target(
         name=name,
-        kind=kind[0],
-        emulated=part.truth("emulated", False),
-        client=_client(part.section("client"), hosts),
-        ways=_ways(part),
-        loads=_states(part, "loads", hosts),
-        places=_states(part, "places", hosts),
-        images=_states(part, "images", hosts),
-        settings=_settings(part, hosts),
-        cold=_commands(part, "cold", hosts),
-        cpu=_counters(part, "cpu", hosts, PARTS),
-        counters=_counters(part, "counters", hosts, COUNTERS),
-        versions=_versions(part, hosts),
+        kind=noted(_kind, part),
+        emulated=noted(part.truth, "emulated", False),
+        client=noted(_client, part, hosts),
+        ways=noted(_ways, part),
+        loads=noted(_states, part, "loads", hosts),
+        places=noted(_states, part, "places", hosts),
+        images=noted(_states, part, "images", hosts),
+        settings=noted(_settings, part, hosts),
+        cold=noted(_commands, part, "cold", hosts),
+        vreadds=noted(_commands, part, "vreadds", hosts),
+        cpu=noted(_counters, part, "cpu", hosts, PARTS),
+        counters=noted(_counters, part, "counters", hosts, COUNTERS),
+        versions=noted(_versions, part, hosts),
     )
     part.done()
     return target
+
+
+def _kind(part):
+    kind = part.texts("kind", allowed=KINDS)
+    if len(kind) != 1:
+        part.fail("kind", "expected one of " + ", ".join(KINDS))
+    return kind[0]
 
 
 def _host(name, part):
@@ -145,11 +159,12 @@ def _words(part, key):
     return words or part.fail(key, "is empty")
 
 
-def _client(part, hosts):
-    host = _known_host(part, hosts)
+def _client(target, hosts):
+    part = target.section("client")
+    host = part.noted(_known_host, part, hosts)
     folder = part.text("folder", "/var/tmp/vread-bench")
-    timeout = part.number("timeout", 1, 7 * 86400, TIMEOUT)
-    keep = part.truth("keep", False)
+    timeout = part.noted(part.number, "timeout", 1, 7 * 86400, TIMEOUT)
+    keep = part.noted(part.truth, "keep", False)
     command = part.text("command", None)
     jars = command is None
     if jars:
@@ -165,8 +180,8 @@ def _ways(part):
     section = part.section("ways")
     for way in section.names():
         if way not in WAYS:
-            section.fail(way, f"expected one of {', '.join(WAYS)}")
-    return {way: section.pairs(way) for way in section.names()}
+            section.noted(section.fail, way, f"expected one of {', '.join(WAYS)}")
+    return {way: section.noted(section.pairs, way) for way in section.names()}
 
 
 def _settings(part, hosts):
@@ -175,35 +190,48 @@ def _settings(part, hosts):
 
 
 def _states(part, key, hosts, optional=False):
-    states = {}
-    for name, section in part.named(key, optional).items():
-        if not located.NAME.fullmatch(name):
-            section.fail("", f"{name!r}: expected letters, digits, `.`, `_`, `-`")
-        place = key == "places"
-        files = section.text("files") if place else ""
-        if place and not files.startswith("/"):
-            section.fail("files", f"{files!r}: expected an absolute path in HDFS")
-        datanodes = tuple(section.texts("datanodes", [])) if place else ()
-        properties = section.pairs("properties") if key == "settings" else {}
-        enter, leave = (tuple(_commands(section, k, hosts)) for k in ("enter", "leave"))
-        section.done()
-        states[name] = State(enter, leave, files, datanodes, properties)
-    return states
+    sections = part.named(key, optional).items()
+    return {name: section.noted(_state, name, section, key, hosts) for name, section in sections}
+
+
+def _state(name, section, key, hosts):
+    noted = section.noted
+    if not located.NAME.fullmatch(name):
+        noted(section.fail, "", f"{name!r}: expected letters, digits, `.`, `_`, `-`")
+    place = key == "places"
+    state = State(
+        *(tuple(noted(_commands, section, k, hosts) or ()) for k in ("enter", "leave")),
+        files=noted(_files, section) if place else "",
+        datanodes=tuple(noted(section.texts, "datanodes", []) or ()) if place else (),
+        transports=tuple(noted(section.texts, "transports", [], TRANSPORTS) or ()) if place else (),
+        properties=noted(section.pairs, "properties") if key == "settings" else {},
+    )
+    section.done()
+    return state
+
+
+def _files(section):
+    files = section.text("files")
+    if not files.startswith("/"):
+        section.fail("files", f"{files!r}: expected an absolute path in HDFS")
+    return files
 
 
 def _commands(part, key, hosts):
-    return [_command(section, hosts) for section in part.sections(key, optional=True)]
+    sections = part.sections(key, optional=True)
+    return [section.noted(_command, section, hosts) for section in sections]
 
 
 def _command(section, hosts):
-    command = Command(_known_host(section, hosts), section.text("command"))
+    host = section.noted(_known_host, section, hosts)
+    command = Command(host, section.noted(section.text, "command"))
     section.done()
     return command
 
 
 def _versions(part, hosts):
     return {
-        name: _command(section, hosts)
+        name: section.noted(_command, section, hosts)
         for name, section in part.named("versions", optional=True).items()
     }
 
@@ -213,9 +241,10 @@ def _counters(part, key, hosts, allowed):
     found = {}
     for name in section.names() if section else ():
         if name not in allowed:
-            section.fail(name, f"expected one of {', '.join(allowed)}")
+            section.noted(section.fail, name, f"expected one of {', '.join(allowed)}")
         found[name] = [
-            accounting.counter(item, _known_host(item, hosts)) for item in section.sections(name)
+            section.noted(accounting.counter, item, item.noted(_known_host, item, hosts))
+            for item in section.noted(section.sections, name) or ()
         ]
     return found
 
