@@ -88,6 +88,7 @@ class Xenstored:
         self.generation = 0
         self.conflicts = 0  # how many of the next commits fail, as after another change
         self.refusal = None  # (n, error): the n-th change from now fails, as for a quota
+        self.refuses = None  # called with (kind, words) of a request; an error's name fails it
         self.domid = 0  # relative paths are below this domain's directory
         self.on_transaction = None  # called with the store before each transaction of a client
         self.on_change = None  # called with (store, path) after each change of a client
@@ -138,6 +139,11 @@ class Xenstored:
         with self.lock:
             self.tree.remove(path)
             self.changed([path])
+
+    def fire_special(self, name):
+        """Fires the watches of @releaseDomain or @introduceDomain."""
+        with self.lock:
+            self.changed([name])
 
     # ---- the event loop
 
@@ -208,6 +214,9 @@ class Xenstored:
     # ---- requests
 
     def execute(self, client, kind, transaction, payload):
+        error = self.refuses and self.refuses(kind, payload.decode().split("\0"))
+        if error:
+            raise StoreError(error)
         if kind == TRANSACTION_START:
             return self.start(client)
         if kind == TRANSACTION_END:

@@ -235,8 +235,10 @@ static bool is_dead(const struct reader *r, uint32_t domid)
 		return false;
 	snprintf(path, sizeof(path), "/local/domain/%u", domid);
 	value = xs_read(r->xs, r->transaction, path, &length);
+	if (!value)
+		return errno == ENOENT; /* some xenstoreds tell only dom0 */
 	free(value);
-	return !value;
+	return false;
 }
 
 static int add_domain(const struct reader *r, const char *root, const char *name,

@@ -90,7 +90,8 @@ static char *read_offer_node(void *ctx, const char *node)
 	return value;
 }
 
-static int read_offer(struct xen_device *d, struct xen_offer *ret, char *error)
+static int read_offer(struct xen_device *d, struct xen_offer *ret, char *error,
+		      enum xen_fault *ret_fault)
 {
 	struct xs_handle *xs = d->port->xs;
 	struct offer_reader reader = {d, xs_transaction_start(xs)};
@@ -102,6 +103,8 @@ static int read_offer(struct xen_device *d, struct xen_offer *ret, char *error)
 	}
 	r = xen_offer_parse(read_offer_node, &reader, &d->limits, policy_role(d->policy), ret,
 			    error);
+	if (r)
+		*ret_fault = XEN_FAULT_FRONTEND;
 	xs_transaction_end(xs, reader.transaction, true); /* nothing was written */
 	return r;
 }
@@ -131,13 +134,14 @@ static int start_session(struct xen_device *d, const struct xen_offer *o, char *
 	return -err;
 }
 
-int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE])
+int xen_connect(struct xen_device *d, char error[XEN_ERROR_SIZE], enum xen_fault *ret_fault)
 {
 	struct xen_offer offer;
 	int r = xen_rights_read(d, &d->policy, error);
 
+	*ret_fault = r ? XEN_FAULT_TOOLSTACK : XEN_FAULT_HOST;
 	if (!r)
-		r = read_offer(d, &offer, error);
+		r = read_offer(d, &offer, error, ret_fault);
 	if (!r)
 		r = xen_map_create(&d->map, d->domid, &offer, error);
 	if (!r)

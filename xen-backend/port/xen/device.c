@@ -26,10 +26,12 @@
 #include "vread-ring-user.h"
 
 /*
- * A refused frontend is not looked at again for this time. So it cannot make vreadd map and log as
- * fast as the frontend can write.
+ * What failed is tried again after the first of these times, then after twice as long each time, up
+ * to the second. A refused frontend is not looked at in between. So a frontend cannot make vreadd
+ * map and log as fast as the frontend can write.
  */
-#define REFUSED_MS 1000U
+#define RETRY_MS 1000U
+#define RETRY_MAX_MS 32000U
 
 /*
  * A frontend that has connected too often stays Closed for a while. So a device that connects and
@@ -112,10 +114,17 @@ static int change_state(struct xen_device *d, enum xenbus_state state, bool offe
 	return r;
 }
 
+static void retry_later(struct xen_device *d);
+
+/* A state that xenstored does not take is written again later: the frontend waits for it. */
 static void set_state(struct xen_device *d, enum xenbus_state state)
 {
-	change_state(d, state, false);
+	int r = change_state(d, state, false);
+
 	d->state = state;
+	d->unwritten = r && r != -ENOENT;
+	if (d->unwritten)
+		retry_later(d);
 }
 
 /* ---- errors ----------------------------------------------------------------------- */
@@ -159,20 +168,37 @@ static void on_retry(void *device)
 	xen_port_update(d->port);
 }
 
-static void refuse(struct xen_device *d, int err, const char *text)
+static void retry_later(struct xen_device *d)
 {
-	bool closed = d->state == XenbusStateClosed;
+	if (d->retry)
+		return;
+	d->retry_ms = d->retry_ms ? 2 * d->retry_ms : RETRY_MS;
+	if (d->retry_ms > RETRY_MAX_MS)
+		d->retry_ms = RETRY_MAX_MS;
+	timer_start(&d->retry, d->port->event, d->retry_ms, on_retry, d);
+}
+
+/*
+ * Closes the device. After a fault of the frontend it stays Closed until the frontend begins anew.
+ * After anything else, a shortage of the host or a mistake of the toolstack, it is offered again.
+ */
+static void refuse(struct xen_device *d, int err, const char *text, enum xen_fault fault)
+{
+	bool closed = d->state == XenbusStateClosed, again;
 	char told[sizeof(d->last_error)];
 
 	snprintf(told, sizeof(told), "%d %s", -err, text);
-	if (closed && strcmp(told, d->last_error) == 0)
+	again = strcmp(told, d->last_error) == 0;
+	if (closed && again)
 		return; /* already refused for the same reason */
-	log_event(LOG_EVENT_DEVICE_REFUSED, LOG_LEVEL_WARN, d->conn.name, "refused: %s", text);
+	log_event(LOG_EVENT_DEVICE_REFUSED,
+		  again && fault == XEN_FAULT_HOST ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, d->conn.name,
+		  "refused: %s", text);
 	report(d, err, text);
-	d->refused = true;
+	d->refused = fault == XEN_FAULT_FRONTEND;
 	if (!closed)
 		to_closed(d);
-	timer_start(&d->retry, d->port->event, REFUSED_MS, on_retry, d);
+	retry_later(d);
 }
 
 /*
@@ -217,19 +243,31 @@ static int take_limits(struct xen_device *d, char error[XEN_ERROR_SIZE])
 	return r;
 }
 
+static int check_rights(struct xen_device *d, char error[XEN_ERROR_SIZE])
+{
+	struct policy *policy;
+	int r = xen_rights_read(d, &policy, error);
+
+	if (!r)
+		policy_free(policy);
+	return r;
+}
+
 static void publish(struct xen_device *d)
 {
 	char error[XEN_ERROR_SIZE];
-	int r = take_limits(d, error);
+	int r = take_limits(d, error) ?: check_rights(d, error);
 
 	if (r) {
-		refuse(d, r, error);
+		refuse(d, r, error, XEN_FAULT_TOOLSTACK);
 		return;
 	}
 	r = change_state(d, XenbusStateInitWait, true);
 	if (r) {
-		if (r != -ENOENT)
+		if (r != -ENOENT) {
 			report(d, r, "cannot write the backend's limits and features to xenstore");
+			retry_later(d);
+		}
 		return;
 	}
 	d->refused = false;
@@ -238,16 +276,17 @@ static void publish(struct xen_device *d)
 
 static void connect_frontend(struct xen_device *d)
 {
+	enum xen_fault fault;
 	char error[XEN_ERROR_SIZE];
 	int r;
 
 	d->set_anew = false;
-	r = xen_connect(d, error);
-
+	r = xen_connect(d, error, &fault);
 	if (r) {
-		refuse(d, r, error);
+		refuse(d, r, error, fault);
 		return;
 	}
+	d->retry_ms = 0;
 	pace_use(&d->domain->connects, &connects, clock_ms());
 	clear_report(d);
 	log_event(LOG_EVENT_DEVICE_CONNECTED, LOG_LEVEL_INFO, d->conn.name,
@@ -281,7 +320,7 @@ static void follow_rights(struct xen_device *d)
 	d->set_anew = false;
 	r = xen_rights_read(d, &policy, error);
 	if (r) {
-		refuse(d, r, error);
+		refuse(d, r, error, XEN_FAULT_TOOLSTACK);
 		return;
 	}
 	if (policy_equals(d->policy, policy)) {
@@ -382,6 +421,13 @@ static void adopt(struct xen_device *d, const struct view *v)
 	}
 }
 
+/* Begins as with a new device. */
+static void forget_failures(struct xen_device *d)
+{
+	d->refused = d->unwritten = false;
+	d->retry_ms = 0;
+}
+
 /* vreadd writes "state", but a toolstack resets it to set up or to close the device. */
 static void follow_toolstack(struct xen_device *d, const struct view *v)
 {
@@ -396,7 +442,7 @@ static void follow_toolstack(struct xen_device *d, const struct view *v)
 		log_device(LOG_LEVEL_INFO, d->conn.name,
 			   "the toolstack has set up the device again");
 		d->state = XenbusStateInitialising;
-		d->refused = false;
+		forget_failures(d);
 	}
 }
 
@@ -439,13 +485,14 @@ static void remove_all(struct xen_device *d)
 	d->gone = true;
 }
 
+/* True also if xenstored does not tell. */
 static bool path_exists(struct xs_handle *xs, const char *path)
 {
 	unsigned count;
 	char **names = store_list(xs, &count, "%s", path);
 
 	free(names);
-	return names;
+	return names || errno != ENOENT;
 }
 
 /*
@@ -457,7 +504,7 @@ static bool domain_is_gone(const struct xen_device *d)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/local/domain/%u", d->domid);
-	return !xs_is_domain_introduced(d->port->xs, d->domid) && !path_exists(d->port->xs, path);
+	return !store_has_domain(d->port->xs, d->domid) && !path_exists(d->port->xs, path);
 }
 
 /*
@@ -487,7 +534,7 @@ static void adopt_domain(struct xen_device *d)
 	d->vm = NULL;
 	domain_changed(d); /* remembers the vm node */
 	d->state = XenbusStateUnknown;
-	d->refused = false;
+	forget_failures(d);
 	d->domain->connects = d->domain->looks = (struct pace){0};
 }
 
@@ -496,7 +543,7 @@ static bool check_domain(struct xen_device *d, const struct view *v)
 {
 	bool fresh = v->own == XenbusStateInitialising; /* just written by the toolstack */
 
-	if (!xs_is_domain_introduced(d->port->xs, d->domid)) {
+	if (!store_has_domain(d->port->xs, d->domid)) {
 		if (d->introduced || !fresh || domain_is_gone(d))
 			remove_all(d);
 		return false;
@@ -610,6 +657,8 @@ static void cannot_look(struct xen_device *d, int err)
 	} else {
 		log_device(LOG_LEVEL_DEBUG, d->conn.name, "cannot read its nodes: %s",
 			   strerror(-err));
+		if (err != -EAGAIN && err != -EINVAL) /* no watch tells when they can be read */
+			retry_later(d);
 	}
 }
 
@@ -629,6 +678,8 @@ void xen_device_update(struct xen_device *d)
 	if (!check_domain(d, &v))
 		return;
 	follow_toolstack(d, &v);
+	if (d->unwritten)
+		set_state(d, d->state);
 	step(d, &v);
 }
 
@@ -658,7 +709,7 @@ void xen_device_fail(struct xen_device *d, const char *reason)
 	char text[XEN_ERROR_SIZE];
 
 	snprintf(text, sizeof(text), "protocol error: %s", reason);
-	refuse(d, -EPROTO, text);
+	refuse(d, -EPROTO, text, XEN_FAULT_FRONTEND);
 }
 
 void xen_device_shutdown(struct xen_device *d)

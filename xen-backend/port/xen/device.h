@@ -40,7 +40,9 @@ struct xen_device {
 	bool gone;       /* must be freed */
 	enum xenbus_state state; /* ours, as written last; Unknown before the first look */
 	bool refused;            /* closed for a fault of the frontend: wait for Initialising */
+	bool unwritten;          /* xenstored did not take `state` */
 	struct timer *retry;     /* running: a frontend is not yet answered, see device.c */
+	uint64_t retry_ms;       /* how long `retry` ran last; 0 after a success */
 	struct timer *late;   /* running: the frontend's state is looked at when its time comes */
 	uint64_t num_delayed; /* times that the frontend had to wait, since it connects too often */
 	struct xen_limits limits; /* as offered last */

@@ -123,6 +123,12 @@ void store_remove_if_empty(struct xs_handle *xs, const char *format, ...)
 	free(names);
 }
 
+bool store_has_domain(struct xs_handle *xs, uint32_t domid)
+{
+	errno = 0;
+	return xs_is_domain_introduced(xs, domid) || (errno && errno != EAGAIN && errno != EINTR);
+}
+
 char **store_list(struct xs_handle *xs, unsigned *ret_count, const char *format, ...)
 {
 	WITH_PATH(path, format);

@@ -41,7 +41,15 @@ int store_remove(struct xs_handle *xs, const char *format, ...)
 /* Removes a directory if the directory is empty. */
 void store_remove_if_empty(struct xs_handle *xs, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Returns the names in a directory (free() the array), or NULL if there is no such directory. */
+/*
+ * True if xenstored knows the domain, or does not tell: some tell only dom0. So a domain counts as
+ * gone only if xenstored says so.
+ */
+bool store_has_domain(struct xs_handle *xs, uint32_t domid);
+/*
+ * Returns the names in a directory (free() the array), or NULL and errno; ENOENT: there is no such
+ * directory.
+ */
 char **store_list(struct xs_handle *xs, unsigned *ret_count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

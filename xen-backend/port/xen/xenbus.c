@@ -71,7 +71,7 @@ static void forget_domains(struct xen_port *p, bool all)
 	for (struct xen_domain **link = &p->domains; *link;) {
 		struct xen_domain *d = *link;
 
-		if (d->devices || (!all && xs_is_domain_introduced(p->xs, d->domid))) {
+		if (d->devices || (!all && store_has_domain(p->xs, d->domid))) {
 			link = &d->next;
 			continue;
 		}
@@ -127,8 +127,7 @@ static void tidy(struct xen_port *p, const char *domid_text)
 {
 	uint32_t domid;
 
-	if (parse_number(domid_text, 0, MAX_DOMID, &domid) &&
-	    !xs_is_domain_introduced(p->xs, domid))
+	if (parse_number(domid_text, 0, MAX_DOMID, &domid) && !store_has_domain(p->xs, domid))
 		store_remove_if_empty(p->xs, "/local/domain/%u/backend/vread/%u", p->domid, domid);
 }
 
