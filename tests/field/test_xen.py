@@ -232,3 +232,22 @@ def test_two_domains_of_one_uuid(xen, daemon, image):  # noqa: F811
         destroy(xen, old)
         eventually(lambda: old.state is None, SOON)
         read_first(successor, image)
+
+
+# ---- disks ---------------------------------------------------------------------------
+
+
+def test_a_disk_that_hotplug_names_elsewhere(xen, start_daemon, image):  # noqa: F811
+    """A hotplug script wrote the path of the disk after the toolstack, and params has none."""
+    disk = "/local/domain/0/backend/vbd3/7/51712"
+    xen.store.put(f"{disk}/params", "backend:nbd")
+    xen.store.put(f"{disk}/mode", "w")
+    daemon = start_daemon(xen="yes", wrapper=xen.wrapper)
+
+    def used():
+        (datanode,) = daemon.status()["datanodes"]
+        return [(i.get("owner"), i["mode"]) for i in datanode["images"]]
+
+    assert used() == [(None, "buffered")]
+    xen.store.put(f"{disk}/physical-device-path", str(image.path))
+    daemon.wait_until(lambda: used() == [(7, "direct")])

@@ -69,8 +69,9 @@ static void read_disk(struct xs_handle *xs, const char *directory, struct vdisk 
 	char *device = value_of(xs, directory, "physical-device");
 	char *mode = value_of(xs, directory, "mode");
 	char *direct = value_of(xs, directory, "direct-io-safe");
+	char *named = value_of(xs, directory, "physical-device-path");
 
-	disk->path = path_in(params);
+	disk->path = path_in(params) ?: path_in(named); /* of a hotplug script */
 	disk->on_device = device && parse_physical_device(device, &disk->device);
 	disk->writes = mode && mode[0] == 'w';
 	disk->direct_io_safe = is_set(direct);
@@ -78,6 +79,7 @@ static void read_disk(struct xs_handle *xs, const char *directory, struct vdisk 
 	free(device);
 	free(mode);
 	free(direct);
+	free(named);
 }
 
 static void put_disk(struct vdisk *disk)

@@ -220,7 +220,8 @@ void xen_disks_usage(struct xen_disks *d, const char *path, struct image_usage *
  */
 static bool matters(const char *path)
 {
-	static const char *const nodes[] = {"params", "physical-device", "mode", "direct-io-safe"};
+	static const char *const nodes[] = {"params", "physical-device", "physical-device-path",
+					    "mode", "direct-io-safe"};
 	const char *node = path;
 
 	for (unsigned depth = 0; depth < 8; depth++) {
