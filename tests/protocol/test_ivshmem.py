@@ -401,7 +401,7 @@ def come(queues=1, memory=1 << 20, name=b"g1"):
 BAD_MESSAGES = {
     "nothing of it": (b"x", 0),
     "longer": (come() + b"x", 5),
-    "kind 3": (MESSAGE.pack(3, 1, 7, 1 << 20, b"g1"), 5),
+    "kind 4": (MESSAGE.pack(4, 1, 7, 1 << 20, b"g1"), 5),
     "a name without end": (come(name=b"g" * 64), 5),
 }
 BAD_SHARES = {

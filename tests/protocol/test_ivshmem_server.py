@@ -17,6 +17,7 @@ import subprocess
 import pytest
 
 from tests.support.ivshmemfront import (
+    BUSY,
     CLOSED,
     COME,
     CONNECTED,
@@ -370,6 +371,7 @@ def test_no_doorbell_can_hold_the_server_up(start_server):
 def test_a_second_vreadd_is_refused(start_server):
     server = start_server("g1", memory="1M")
     with Vreadd(server) as first, Vreadd(server) as second:
+        assert second.take()[0] == BUSY
         with pytest.raises(Gone):
             second.take()
         with Qemu(server.sockets["g1"]):
@@ -471,14 +473,14 @@ def test_sockets_are_removed_at_the_end(start_server):
 class RealQemu:
     """A stopped machine with the device, and its monitor."""
 
-    def __init__(self, path, log, vectors):
+    def __init__(self, path, log, vectors, *words):
         self.log = log
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 [QEMU, "-S", "-M", "q35", "-accel", "tcg", "-nodefaults", "-display", "none"]
                 + ["-m", "64M", "-chardev", f"socket,path={path},id=vread"]
                 + ["-device", f"ivshmem-doorbell,chardev=vread,vectors={vectors}"]
-                + ["-monitor", "stdio"],
+                + ["-monitor", "stdio", *words],
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=out,

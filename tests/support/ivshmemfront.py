@@ -32,7 +32,7 @@ INITIALISING, INIT_WAIT, INITIALISED, CONNECTED, CLOSING, CLOSED = 1, 2, 3, 4, 5
 PUBLISH, USER, DATANODE = 1, 2, 4
 HOST, GUEST = 0, 1  # peers
 MESSAGE = struct.Struct("=IIQQ64s")  # struct ivshmem_message, of vread-ivshmem to vreadd
-COME, GONE = 1, 2
+COME, GONE, BUSY = 1, 2, 3
 # struct vread_ivshmem_control, in words
 WORDS = {
     name: at

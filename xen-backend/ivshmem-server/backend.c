@@ -144,8 +144,11 @@ static int on_accept(sd_event_source *source, int listener, uint32_t events, voi
 	if (fd < 0)
 		return 0;
 	if (is_connected(b)) {
+		const struct ivshmem_message busy = {.kind = IVSHMEM_BUSY};
+
 		log_source(LOG_LEVEL_WARN, "control", "%s: refused: another vreadd is connected",
 			   b->path);
+		send_message(fd, &busy, NULL, 0);
 		close(fd);
 		return 0;
 	}

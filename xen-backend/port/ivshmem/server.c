@@ -6,6 +6,7 @@
 #include "port/ivshmem/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +33,51 @@ static void disconnect(struct ivshmem_server *s)
 static void lose(struct ivshmem_server *s, const char *why)
 {
 	disconnect(s);
+	s->waits = false;
 	snprintf(s->last_error, sizeof(s->last_error), "%s", why);
 	log_error("%s: %s: guests of KVM lose their devices until their QEMUs start again", s->path,
 		  why);
 	s->told = true;
+	s->refused = false;
 	s->handlers->lost(s->ctx);
 	try_later(s);
 }
 
+/* Another vreadd has the guests. This one tries again, in case that the other one ends. */
+static void be_refused(struct ivshmem_server *s)
+{
+	disconnect(s);
+	snprintf(s->last_error, sizeof(s->last_error),
+		 "another vreadd is connected to vread-ivshmem, and serves the guests of KVM");
+	if (!s->refused)
+		log_error("%s: %s; stop one of the two", s->path, s->last_error);
+	s->told = s->refused = true;
+	try_later(s);
+}
+
 /* ---- messages ---------------------------------------------------------------------- */
+
+/* True if the descriptors of a message can be taken. Otherwise the kernel would drop some. */
+static bool has_room(const struct ivshmem_server *s)
+{
+	int fds[IVSHMEM_MAX_FDS];
+	unsigned n = 0;
+
+	while (n < IVSHMEM_MAX_FDS && (fds[n] = fcntl(s->fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+		n++;
+	for (unsigned i = 0; i < n; i++)
+		close(fds[i]);
+	return n == IVSHMEM_MAX_FDS;
+}
+
+/* True if the next message has descriptors, and there is no room for them. */
+static bool must_wait(const struct ivshmem_server *s)
+{
+	struct ivshmem_message m;
+
+	return recv(s->fd, &m, sizeof(m), MSG_PEEK | MSG_DONTWAIT) == sizeof(m) &&
+	       m.kind == IVSHMEM_COME && !has_room(s);
+}
 
 /* Copies the descriptors of a message to fds; returns their number. */
 static unsigned take_fds(struct msghdr *h, int fds[IVSHMEM_MAX_FDS])
@@ -72,16 +109,48 @@ static int take_message(struct ivshmem_server *s)
 	ssize_t n = recvmsg(s->fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int fds[IVSHMEM_MAX_FDS];
 	unsigned num_fds;
+	bool busy;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	num_fds = take_fds(&h, fds);
-	if (n == sizeof(m) && !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
+	busy = n == sizeof(m) && m.kind == IVSHMEM_BUSY;
+	if (n == sizeof(m) && !busy && !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
 	    memchr(m.name, '\0', sizeof(m.name)))
 		return s->handlers->message(s->ctx, &m, fds, num_fds) ? 1 : -EPROTO;
 	for (unsigned i = 0; i < num_fds; i++)
 		close(fds[i]);
+	if (busy)
+		return -EBUSY;
 	return n == 0 ? -ECONNRESET : -EPROTO;
+}
+
+static void go_on(void *server)
+{
+	struct ivshmem_server *s = server;
+
+	sd_event_source_set_enabled(s->io, SD_EVENT_ON);
+}
+
+/* The guests that are there go on. Who comes or goes now waits for descriptors, too. */
+static void wait_for_room(struct ivshmem_server *s)
+{
+	if (!s->waits) {
+		snprintf(s->last_error, sizeof(s->last_error),
+			 "out of file descriptors: a guest that has come waits; raise LimitNOFILE");
+		log_error("%s: %s", s->path, s->last_error);
+	}
+	s->waits = true;
+	if (timer_start(&s->retry, s->event, RETRY_MS, go_on, s) == 0)
+		sd_event_source_set_enabled(s->io, SD_EVENT_OFF);
+}
+
+/* A message has come, so this is the vreadd that vread-ivshmem serves. */
+static void end_waiting(struct ivshmem_server *s)
+{
+	if (s->waits)
+		s->last_error[0] = '\0';
+	s->waits = s->refused = false;
 }
 
 static int on_server(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -90,9 +159,18 @@ static int on_server(sd_event_source *source, int fd, uint32_t events, void *use
 	int r = 1;
 
 	(void)source, (void)fd, (void)events;
-	for (unsigned i = 0; r == 1 && i < MESSAGES_AT_ONCE; i++)
+	for (unsigned i = 0; r == 1 && i < MESSAGES_AT_ONCE; i++) {
+		if (must_wait(s)) {
+			wait_for_room(s);
+			return 0;
+		}
 		r = take_message(s);
-	if (r < 0)
+		if (r == 1)
+			end_waiting(s);
+	}
+	if (r == -EBUSY)
+		be_refused(s);
+	else if (r < 0)
 		lose(s, r == -EPROTO ? "vread-ivshmem sent a wrong message"
 				     : "vread-ivshmem has ended");
 	return 0;
@@ -128,7 +206,8 @@ static void try_now(void *server)
 	if (r >= 0)
 		r = sd_event_source_set_priority(s->io, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r >= 0) {
-		log_info("%s: connected to vread-ivshmem", s->path);
+		if (!s->refused)
+			log_info("%s: connected to vread-ivshmem", s->path);
 		s->told = false;
 		s->last_error[0] = '\0';
 		return;

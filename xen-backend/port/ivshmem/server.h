@@ -28,7 +28,9 @@ struct ivshmem_server {
 	sd_event_source *io;
 	struct timer *retry;
 	bool started;
-	bool told; /* the log says that there is no connection */
+	bool told;    /* the log says that there is no connection */
+	bool refused; /* the last connection ended because another vreadd had one */
+	bool waits;   /* a message stays unread until there are descriptors for it */
 	char last_error[160];
 };
 

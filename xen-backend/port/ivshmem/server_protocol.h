@@ -9,9 +9,11 @@
  *   COME and descriptors ------------------>
  *   GONE                 ------------------>   when the QEMU's connection has ended
  *
+ *   BUSY                 ------------------>   instead of all this, then closes: another vreadd is
+ *                                              connected
+ *
  * The socket is a UNIX SOCK_SEQPACKET socket, [vreadd] ivshmem-socket of vread.conf(5). Its mode
- * lets only vread-ivshmem's own user connect, which is vreadd's, too. A second vreadd is refused:
- * its connection is closed.
+ * lets only vread-ivshmem's own user connect, which is vreadd's, too.
  *
  * The descriptors of COME, in this order:
  *
@@ -33,11 +35,11 @@
 #define IVSHMEM_MAX_VECTORS (1U + VREAD_MAX_QUEUES)
 #define IVSHMEM_MAX_FDS (1U + 2U * IVSHMEM_MAX_VECTORS)
 
-enum ivshmem_kind { IVSHMEM_COME = 1, IVSHMEM_GONE = 2 };
+enum ivshmem_kind { IVSHMEM_COME = 1, IVSHMEM_GONE = 2, IVSHMEM_BUSY = 3 };
 
 struct ivshmem_message {
 	uint32_t kind;       /* enum ivshmem_kind */
-	uint32_t queues;     /* 1 .. VREAD_MAX_QUEUES; 0 with GONE */
+	uint32_t queues;     /* 1 .. VREAD_MAX_QUEUES; 0 with GONE and BUSY, as the rest then */
 	uint64_t connection; /* number of the QEMU's connection, which no other connection has */
 	uint64_t memory;     /* bytes; 0 with GONE */
 	char name[64];       /* of [ivshmem NAME], with a NUL */
