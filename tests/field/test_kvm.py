@@ -14,6 +14,7 @@ from tests.protocol.test_ivshmem_server import QEMU, RealQemu
 from tests.support.daemon import binary, open_block
 from tests.support.ivshmemfront import CLOSED, INIT_WAIT, Guest, Qemu, section
 from tests.support.localfront import READ, Gone, read_part, request
+from tests.support.owner import needs_root
 from tests.support.waiting import eventually
 
 SOON = 6  # s, however busy the machine is
@@ -81,6 +82,61 @@ def test_a_qemu_for_which_the_server_has_no_descriptors(start, image, clock):  #
 
 
 # ---- sockets ---------------------------------------------------------------------------
+
+
+def removed(path):
+    path.unlink()
+
+
+def of_another_mode(path):
+    path.chmod(0o600)
+
+
+def of_another_owner(path):
+    os.chown(path, 1, 1)
+
+
+def another_file(path):
+    path.unlink()
+    path.write_text("of somebody else")
+
+
+HARMS = {
+    "removed": (removed, "was removed"),
+    "mode": (of_another_mode, "has another owner, group or mode"),
+    "owner": (of_another_owner, "has another owner, group or mode"),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@needs_root
+def test_a_socket_that_somebody_changed(start_server, harm):  # noqa: F811
+    """A reload makes it as it was.  The other guest's QEMU keeps its connection."""
+    server = start_server("g1", "g2", memory="1M")
+    path = server.sockets["g1"]
+    before = path.stat()
+    with Qemu(server.sockets["g2"], queues=2) as other:
+        act, said = HARMS[harm]
+        act(path)
+        server.reload([section(n, p, memory="1M", queues=2) for n, p in server.sockets.items()])
+        assert f"{path} {said}: making it anew" in server.log()
+        after = path.stat()
+        assert (after.st_mode, after.st_uid) == (before.st_mode, before.st_uid)
+        with Qemu(path, queues=2) as qemu:
+            assert not qemu.more()
+        assert not other.more()
+    assert "g2.sock" not in server.log().partition("making it anew")[0]
+
+
+def test_a_file_of_somebody_else_stays(start_server):  # noqa: F811
+    server = start_server("g1", memory="1M")
+    path = server.sockets["g1"]
+    another_file(path)
+    server.reload([section("g1", path, memory="1M")])
+    assert "was replaced by another file" in server.log()
+    assert "cannot listen: Address already in use" in server.log()
+    assert server.stop() == 0
+    assert path.read_text() == "of somebody else"
 
 
 def test_a_path_that_no_socket_can_have(tmp_path):

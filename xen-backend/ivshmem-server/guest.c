@@ -180,14 +180,45 @@ static int on_accept(sd_event_source *source, int listener, uint32_t events, voi
 
 /* ---- sockets ----------------------------------------------------------------------- */
 
+/* Returns what somebody else did to the socket's file (static string), or NULL. */
+static const char *harm_of(const struct guest *g)
+{
+	struct stat st;
+
+	if (lstat(g->path, &st))
+		return "was removed";
+	if (st.st_dev != g->made.st_dev || st.st_ino != g->made.st_ino)
+		return "was replaced by another file";
+	if (st.st_uid != g->made.st_uid || st.st_gid != g->made.st_gid ||
+	    st.st_mode != g->made.st_mode)
+		return "has another owner, group or mode";
+	return NULL;
+}
+
 static void stop_listening(struct guest *g)
 {
+	struct stat st;
+
 	if (g->listener < 0)
 		return;
 	g->listener_io = sd_event_source_disable_unref(g->listener_io);
 	close(g->listener);
 	g->listener = -1;
-	unlink(g->path);
+	if (lstat(g->path, &st) == 0 && st.st_ino == g->made.st_ino && st.st_dev == g->made.st_dev)
+		unlink(g->path);
+}
+
+/* True if QEMUs find the socket as it was made. Otherwise it is to be made anew. */
+static bool is_listening(struct guest *g)
+{
+	const char *harm = g->listener >= 0 ? harm_of(g) : NULL;
+
+	if (harm) {
+		log_source(LOG_LEVEL_WARN, g->log_name, "%s: %s %s: making it anew", g->log_name,
+			   g->path, harm);
+		stop_listening(g);
+	}
+	return g->listener >= 0;
 }
 
 /* A failure is logged. The next reload tries again. */
@@ -195,11 +226,13 @@ static void start_listening(struct guest *g)
 {
 	int r;
 
-	if (g->listener >= 0)
+	if (is_listening(g))
 		return;
 	g->listener = unix_listen(g->path, SOCK_STREAM, g->mode);
 	if (g->listener < 0)
 		return;
+	g->made = (struct stat){0};
+	lstat(g->path, &g->made);
 	r = sd_event_add_io(g->all->event, &g->listener_io, g->listener, EPOLLIN, on_accept, g);
 	if (r < 0) {
 		log_device(LOG_LEVEL_ERROR, g->log_name, "%s: cannot listen: %s", g->path,

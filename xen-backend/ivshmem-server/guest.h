@@ -13,6 +13,7 @@
 #define VREAD_IVSHMEM_GUEST_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
@@ -31,8 +32,9 @@ struct guest {
 	mode_t mode;
 	size_t memory; /* for the next connection, as `queues` */
 	unsigned queues;
-	bool configured; /* the configuration has its section */
-	int listener;    /* -1: none */
+	bool configured;  /* the configuration has its section */
+	int listener;     /* -1: none */
+	struct stat made; /* of the socket's file, when it was made */
 	sd_event_source *listener_io;
 	int qemu; /* -1: none is connected. Without `connection`: it has descriptors to take */
 	sd_event_source *qemu_io;
