@@ -166,10 +166,11 @@ class Owner:
         data = self.data(block)
         return data.with_name(f"{data.name}_{block.genstamp}.meta")
 
-    def places(self, block):
-        """The blocks of the file system that hold the data, as the owner sees them."""
+    def places(self, block, file=None):
+        """The blocks of the file system that hold the data (file: or the .meta), as the owner sees
+        them."""
         done = subprocess.run(
-            ["/usr/sbin/filefrag", "-v", self.data(block)],
+            ["/usr/sbin/filefrag", "-v", file or self.data(block)],
             capture_output=True,
             text=True,
             check=True,

@@ -73,7 +73,7 @@ enum fs_state {
 };
 
 /* Limits of the ranges that vreadd compares to see that nothing was committed. */
-#define FS_MAX_WATCHED 3U
+#define FS_MAX_WATCHED 4U
 #define FS_SUPER_BYTES 1024U /* at most, of one range; also the size of a superblock */
 
 struct parser_header {

@@ -24,6 +24,7 @@
 
 #define JBD2_SUPER_BYTES 1024U
 #define JBD2_HEAD_BYTES 12U        /* header of a revoke, descriptor or commit block */
+#define JBD2_COMMIT_BYTES 64U      /* of a commit block: its checksum, and when it was written */
 #define JBD2_MAX_BLOCKS (1U << 20) /* 4 GiB in 4 KiB blocks; mke2fs makes at most a quarter */
 
 enum jbd2_kind {

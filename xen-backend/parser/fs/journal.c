@@ -45,6 +45,9 @@ struct journal {
 	struct journal_mark now;
 	uint32_t head; /* where transaction now.id will begin; 0: unknown, the log is empty */
 	uint32_t tail; /* transactions older than it may have left the log */
+	/* Of the newest known transaction; none: no transaction was read since the era began.  Its
+	 * block is overwritten only after the tail has passed now.id. */
+	struct journal_commit last;
 	uint32_t known_since; /* changes by transactions older than this one are forgotten */
 	struct table changes;
 	struct meta_cache cache;
@@ -55,6 +58,7 @@ struct snapshot {
 	struct shared_log *log;
 	struct journal_mark now;
 	uint32_t head, tail;
+	struct journal_commit last;
 };
 
 struct journal *journal_new(void)
@@ -99,6 +103,7 @@ static void begin_log(struct journal *j, const struct jbd2_super *s)
 	begin_era(j);
 	j->now.id = j->tail = j->known_since = s->tail;
 	j->head = s->tail_pos;
+	j->last.pos = 0;
 }
 
 void journal_unload(struct journal *j)
@@ -142,7 +147,7 @@ int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_
 static bool snapshot_take(struct journal *j, struct snapshot *s)
 {
 	pthread_mutex_lock(&j->lock);
-	*s = (struct snapshot){j->log, j->now, j->head, j->tail};
+	*s = (struct snapshot){j->log, j->now, j->head, j->tail, j->last};
 	if (s->log)
 		atomic_fetch_add(&s->log->references, 1);
 	pthread_mutex_unlock(&j->lock);
@@ -194,6 +199,7 @@ static bool learn(struct journal *j, const struct journal_transaction *t)
 		learn_revoked(j, t->id, t->revoked[i]);
 	j->now.id = t->id + 1;
 	j->head = t->next;
+	j->last = t->commit;
 	return ok;
 }
 
@@ -220,6 +226,7 @@ struct finding {
 	int end; /* last result of journal_log_read(); 1: there may be more transactions */
 	uint8_t head[JBD2_HEAD_BYTES]; /* bytes where the next transaction begins; read first */
 	bool begun;                    /* the next transaction is there, in part or whole */
+	bool same;                     /* the newest known transaction is still there; read then */
 	uint8_t raw[JBD2_SUPER_BYTES]; /* the superblock; read last */
 	struct jbd2_super super;       /* raw, parsed */
 };
@@ -236,8 +243,9 @@ static enum outcome judge(struct journal *j, const struct snapshot *s, const str
 {
 	const struct jbd2_super *super = &f->super;
 
-	/* The log is another one, or has dropped transactions that were not read. */
-	if (jbd2_before(super->tail, s->tail) || jbd2_before(s->now.id, super->tail))
+	/* The log is another one, or has dropped transactions that were not read, or the disk went
+	 * back to a snapshot, where known transactions were not committed. */
+	if (!f->same || jbd2_before(super->tail, s->tail) || jbd2_before(s->now.id, super->tail))
 		return restart(j, super);
 	j->tail = super->tail;
 	if (s->head == 0) {
@@ -256,6 +264,7 @@ static enum outcome judge(struct journal *j, const struct snapshot *s, const str
 		if (super->tail != s->now.id)
 			return restart(j, super);
 		j->head = 0;
+		j->last.pos = 0;
 	}
 	return OUTCOME_CURRENT;
 }
@@ -288,6 +297,9 @@ static void watch_finding(const struct snapshot *s, const struct finding *f, str
 		return;
 	if (s->head)
 		fs_watch_add(watch, journal_log_place(log, s->head), f->head, sizeof(f->head));
+	if (s->last.pos)
+		fs_watch_add(watch, journal_log_place(log, s->last.pos), s->last.bytes,
+			     sizeof(s->last.bytes));
 	fs_watch_add(watch, journal_log_place(log, 0), f->raw, sizeof(f->raw));
 }
 
@@ -312,7 +324,9 @@ static int look(struct journal *j, const struct snapshot *s, struct fs_watch *wa
 	if (r < 0)
 		return r;
 	read_transactions(s, &f);
-	r = journal_log_super(log, log->super.block_size, f.raw, &f.super, ret_reason);
+	r = journal_log_has(log, &s->last, &f.same);
+	if (r == 0)
+		r = journal_log_super(log, log->super.block_size, f.raw, &f.super, ret_reason);
 	if (r == 0 && !jbd2_super_same_log(&f.super, &log->super))
 		r = -ENODEV;
 	if (r == 0) {

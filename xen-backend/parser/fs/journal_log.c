@@ -32,6 +32,20 @@ int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JB
 	return fs_file_read(log->fs, &log->file, offset, ret, JBD2_HEAD_BYTES) < 0 ? -EIO : 0;
 }
 
+int journal_log_has(const struct journal_log *log, const struct journal_commit *c, bool *ret)
+{
+	uint64_t offset = (uint64_t)c->pos * log->super.block_size;
+	uint8_t now[JBD2_COMMIT_BYTES];
+
+	*ret = true;
+	if (c->pos == 0)
+		return 0;
+	if (fs_file_read(log->fs, &log->file, offset, now, sizeof(now)) < 0)
+		return -EIO;
+	*ret = !memcmp(now, c->bytes, sizeof(now));
+	return 0;
+}
+
 uint64_t journal_log_place(const struct journal_log *log, uint32_t pos)
 {
 	uint64_t offset = (uint64_t)pos * log->super.block_size;
@@ -157,8 +171,10 @@ static int read_revokes(struct reading *r)
 	return 0;
 }
 
-static int read_commit(const struct reading *r)
+static int read_commit(const struct reading *r, uint32_t pos)
 {
+	r->t->commit.pos = pos;
+	memcpy(r->t->commit.bytes, r->block, sizeof(r->t->commit.bytes));
 	if (r->log->super.commit_sums && !jbd2_commit_matches(r->block, r->sum))
 		return -EAGAIN;
 	return 1;
@@ -173,9 +189,10 @@ static int read_once(struct reading *r, uint32_t pos, uint32_t id)
 	r->left = s->end - s->first;
 	r->sum = JBD2_SUM_START;
 	while (error == 0) {
+		uint32_t at = r->pos;
 		enum jbd2_kind kind;
 
-		error = journal_log_block(r->log, r->pos, r->block);
+		error = journal_log_block(r->log, at, r->block);
 		if (error < 0)
 			return error;
 		kind = jbd2_block_kind(r->block, id);
@@ -189,7 +206,7 @@ static int read_once(struct reading *r, uint32_t pos, uint32_t id)
 		else if (error == 0 && kind == JBD2_REVOKE)
 			error = read_revokes(r);
 		else if (error == 0)
-			error = read_commit(r);
+			error = read_commit(r, at);
 	}
 	return error;
 }

@@ -22,9 +22,17 @@ struct journal_tag {
 	uint32_t pos; /* block of the log that holds the copy */
 };
 
+/* The first bytes of a commit block.  Two transactions differ in them, also if they have one id: by
+ * checksum or time. */
+struct journal_commit {
+	uint32_t pos; /* 0: none */
+	uint8_t bytes[JBD2_COMMIT_BYTES];
+};
+
 struct journal_transaction {
 	uint32_t id;
 	uint32_t next; /* position where the next transaction begins */
+	struct journal_commit commit;
 	struct journal_tag *tags;
 	size_t num_tags;
 	uint64_t *revoked;
@@ -52,5 +60,7 @@ void journal_transaction_clear(struct journal_transaction *t);
 int journal_log_block(const struct journal_log *log, uint32_t pos, uint8_t *ret);
 /* Reads the first bytes of the block at pos, as many as jbd2_block_kind() needs: 0, -EIO. */
 int journal_log_head(const struct journal_log *log, uint32_t pos, uint8_t ret[JBD2_HEAD_BYTES]);
+/* Sets *ret to true if the log still has the commit block c, or c is none.  0, -EIO. */
+int journal_log_has(const struct journal_log *log, const struct journal_commit *c, bool *ret);
 
 #endif
