@@ -356,7 +356,7 @@ static bool load(struct journal *j)
 
 	check(file.extents);
 	file.extents[0] = (struct fs_extent){0, HOME_BLOCKS * BLOCK, LOG_BLOCKS * BLOCK};
-	if (journal_load(j, fs, &file, BLOCK, &reason) == 0)
+	if (journal_load(j, fs, &file, BLOCK, 0, &reason) == 0)
 		return true;
 	check(reason);
 	return false;

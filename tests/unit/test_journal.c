@@ -262,7 +262,7 @@ static int load_of(uint64_t size)
 	int r = fs_file_extend(&file, sizeof(disk), 0, LOG_AT * SIZE, size);
 
 	assert_int_equal(r, 0);
-	r = journal_load(journal, &fs, &file, SIZE, &reason);
+	r = journal_load(journal, &fs, &file, SIZE, 0, &reason);
 	assert_true(r == 0 || reason);
 	return r;
 }

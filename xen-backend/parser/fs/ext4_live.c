@@ -104,12 +104,14 @@ static int load(struct fs *fs, const uint8_t raw[FS_SUPER_BYTES], const struct e
 		const char **ret_reason)
 {
 	struct ext4_live *l = fs->reader->live;
+	uint64_t made = super->mount.made, mounted = super->mount.mounted;
 	struct fs_file file = {0};
 	int r = map_journal(fs, raw, super, &file, ret_reason);
 
 	if (r < 0)
 		return r;
-	r = journal_load(l->journal, fs, &file, super->block_size, ret_reason);
+	r = journal_load(l->journal, fs, &file, super->block_size, mounted < made ? mounted : made,
+			 ret_reason);
 	if (r < 0)
 		return r;
 	l->mount = super->mount;

@@ -50,7 +50,7 @@ enum {
 #define CHECKSUM_CRC32C 4
 
 /* Offsets in a commit block, in bytes. */
-enum { AT_COMMIT_TYPE = 12, AT_COMMIT_SIZE = 13, AT_COMMIT_SUM = 16 };
+enum { AT_COMMIT_TYPE = 12, AT_COMMIT_SIZE = 13, AT_COMMIT_SUM = 16, AT_COMMIT_TIME = 48 };
 
 enum { TAG_ESCAPED = 1, TAG_SAME_UUID = 2, TAG_LAST = 8 };
 #define UUID_BYTES 16U
@@ -259,6 +259,11 @@ void jbd2_unescape(uint8_t *copy)
 uint32_t jbd2_sum(const struct jbd2_super *s, uint32_t sum, const uint8_t *block)
 {
 	return ext2fs_crc32_be(sum, block, s->block_size);
+}
+
+uint64_t jbd2_commit_time(const uint8_t *commit)
+{
+	return (uint64_t)get32(commit + AT_COMMIT_TIME) << 32 | get32(commit + AT_COMMIT_TIME + 4);
 }
 
 bool jbd2_commit_matches(const uint8_t *commit, uint32_t sum)

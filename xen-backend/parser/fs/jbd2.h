@@ -99,6 +99,8 @@ void jbd2_unescape(uint8_t *copy);
  * covers descriptor blocks and copies in the order of the log and starts as JBD2_SUM_START. */
 #define JBD2_SUM_START UINT32_MAX
 uint32_t jbd2_sum(const struct jbd2_super *s, uint32_t sum, const uint8_t *block);
+/* The time in a commit block, in seconds since 1970; 0: none. */
+uint64_t jbd2_commit_time(const uint8_t *commit);
 /* True if a commit block has this checksum, or has none. */
 bool jbd2_commit_matches(const uint8_t *commit, uint32_t sum);
 

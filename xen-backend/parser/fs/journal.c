@@ -116,7 +116,7 @@ void journal_unload(struct journal *j)
 }
 
 int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_t block_size,
-		 const char **ret_reason)
+		 uint64_t made, const char **ret_reason)
 {
 	struct shared_log *l = calloc(1, sizeof(*l));
 	uint8_t raw[JBD2_SUPER_BYTES];
@@ -130,6 +130,7 @@ int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_
 	atomic_init(&l->references, 1);
 	l->log.fs = fs;
 	l->log.file = *file;
+	l->log.made = made;
 	memset(file, 0, sizeof(*file));
 	r = journal_log_super(&l->log, block_size, raw, &l->log.super, ret_reason);
 	if (r < 0) {
@@ -335,6 +336,12 @@ static int look(struct journal *j, const struct snapshot *s, struct fs_watch *wa
 			outcome = judge(j, s, &f);
 		*ret_idle = j->head == 0 || j->tail == j->now.id;
 		pthread_mutex_unlock(&j->lock);
+		if (f.end == -EBUSY)
+			*ret_reason =
+				"its journal has a transaction from before the file system "
+				"was made (left there by mke2fs -E lazy_journal_init, or its "
+				"owner's clock was set back), which ends with one of the next "
+				"commits";
 		if (f.end < 0)
 			r = f.end;
 		else if (outcome == OUTCOME_NO_MEMORY)

@@ -48,9 +48,9 @@ struct journal *journal_new(void); /* NULL: out of memory */
 void journal_free(struct journal *j);
 
 /* Begins a new era with the log in *file of fs.  Takes over the content of *file, also on failure.
- * Returns 0 or an error as jbd2_super_parse(). */
+ * made: as in struct journal_log.  Returns 0 or an error as jbd2_super_parse(). */
 int journal_load(struct journal *j, struct fs *fs, struct fs_file *file, uint32_t block_size,
-		 const char **ret_reason);
+		 uint64_t made, const char **ret_reason);
 /* Forgets the log.  Called when the file system is no longer mounted, or is another one. */
 void journal_unload(struct journal *j);
 

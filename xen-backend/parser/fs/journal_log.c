@@ -8,6 +8,11 @@
  * committed" must never be given for a committed transaction.  If the journal has no checksums,
  * descriptor and revoke blocks are read again after the commit block was read, because by then the
  * owner no longer changes these blocks.
+ *
+ * mke2fs -E lazy_journal_init leaves in the ring what an earlier file system had there.  Ids begin
+ * anew, so transactions of the earlier one may follow those of this one, with right checksums.  The
+ * times in commit blocks tell.  They are the owner's clock, which may have been set back, so a
+ * transaction from before mke2fs is neither committed nor absent.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -173,11 +178,13 @@ static int read_revokes(struct reading *r)
 
 static int read_commit(const struct reading *r, uint32_t pos)
 {
+	uint64_t time = jbd2_commit_time(r->block);
+
 	r->t->commit.pos = pos;
 	memcpy(r->t->commit.bytes, r->block, sizeof(r->t->commit.bytes));
 	if (r->log->super.commit_sums && !jbd2_commit_matches(r->block, r->sum))
 		return -EAGAIN;
-	return 1;
+	return time && time < r->log->made ? -EBUSY : 1;
 }
 
 static int read_once(struct reading *r, uint32_t pos, uint32_t id)
@@ -224,10 +231,12 @@ int journal_log_read(const struct journal_log *log, uint32_t pos, uint32_t id,
 	r.block = blocks;
 	r.copy = blocks + log->super.block_size;
 	found = read_once(&r, pos, id);
-	if (found == 1 && !log->super.tag_sums) {
+	if ((found == 1 || found == -EBUSY) && !log->super.tag_sums) {
+		int first = found;
+
 		journal_transaction_clear(&t);
 		t.id = id;
-		found = read_once(&r, pos, id) == 1 ? 1 : -EAGAIN;
+		found = read_once(&r, pos, id) == first ? first : -EAGAIN;
 	}
 	if (found != 1) {
 		journal_transaction_clear(&t);

@@ -15,6 +15,9 @@ struct journal_log {
 	struct fs *fs;
 	struct fs_file file; /* the journal's inode; block n of the file is block n of the log */
 	struct jbd2_super super;
+	/* When the file system was made, in seconds since 1970, or when it was mounted, if its owner's
+	 * clock says that this was earlier.  0: unknown. */
+	uint64_t made;
 };
 
 struct journal_tag {
@@ -50,7 +53,8 @@ uint64_t journal_log_place(const struct journal_log *log, uint32_t pos);
 /*
  * Reads the transaction with this id at pos.  1: the transaction is committed; release *ret with
  * journal_transaction_clear().  0: the transaction is not committed.  -EAGAIN: the blocks read do
- * not tell whether the transaction is committed; -EIO, -ENOMEM.
+ * not tell whether the transaction is committed; -EBUSY: a transaction lies there that says it is
+ * older than the file system; -EIO, -ENOMEM.
  */
 int journal_log_read(const struct journal_log *log, uint32_t pos, uint32_t id,
 		     struct journal_transaction *ret);
