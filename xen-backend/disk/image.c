@@ -180,6 +180,21 @@ uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t l
 	return length < backing->size - offset ? length : backing->size - offset;
 }
 
+bool image_is_overtaken(const struct image *img)
+{
+	struct source_identity named, below;
+	const struct image *top = img;
+
+	while (top->above)
+		top = top->above;
+	if (source_identity(top->source, &named) < 0 ||
+	    source_identity(img->backing->source, &below) < 0 || named.mtime.tv_sec == 0)
+		return false;
+	return below.mtime.tv_sec > named.mtime.tv_sec ||
+	       (below.mtime.tv_sec == named.mtime.tv_sec &&
+		below.mtime.tv_nsec > named.mtime.tv_nsec);
+}
+
 void image_close(struct image *img)
 {
 	if (!img)

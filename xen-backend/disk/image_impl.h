@@ -61,5 +61,8 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 /* Returns how many of the bytes at offset lie in img->backing, from the first one on.  Bytes behind
  * its end are zeros. */
 uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t length);
+/* True if img->backing was written after the image that was named, as far as the times of files
+ * tell. */
+bool image_is_overtaken(const struct image *img);
 
 #endif
