@@ -140,6 +140,9 @@ static const char *parse_backing(const uint8_t *head, size_t length, struct qcow
 
 	if (offset == 0)
 		return NULL;
+	/* Behind the first cluster may be bytes that the guest wrote. */
+	if (length > UINT64_C(1) << h->cluster_bits)
+		length = (size_t)1 << h->cluster_bits;
 	if (bytes == 0 || bytes > QCOW2_MAX_NAME || offset > length || bytes > length - offset ||
 	    memchr(head + offset, '\0', bytes))
 		return "the name of its backing file is damaged";
