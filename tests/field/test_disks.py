@@ -3,17 +3,23 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import time
 
 import pytest
 
+from tests.image.test_hostile import extent_header, inode_offset, without_checksums, write_at
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.live import content, refused
+from tests.support.lvm_metadata import Metadata
 from tests.support.owner import VARIANTS, LiveBlock, Owner, needs_root
+from tests.support.volumes import make_ext
 from tests.support.waiting import eventually
 from tests.support.xfs_owner import XfsOwner
+from tools.images import Physical, VolumeGroup
+from tools.images import make_disk as empty_disk
 from tools.vreadd import DataDirs
 
 pytestmark = needs_root
@@ -117,3 +123,239 @@ def test_clock_older_than_the_file_system(tmp_path, monkeypatch):
         block = owner.write(1, content(1, 50_000))
         owner.fsync(block)
         assert blocks.open(block).read_all() == block.content
+
+
+def right_or_looked_for_again(handle, block):
+    """Reads block through a handle that was opened before its place changed."""
+    try:
+        assert handle.read_all() == block.content
+    except BlockError as error:
+        assert error.name == "EAGAIN"
+
+
+def scatter(owner, count):
+    """Writes blocks a piece of each in turn, so that their extents alternate."""
+    blocks = [LiveBlock(n, content(n, 200_000)) for n in range(count)]
+    for block in blocks:
+        owner.data(block).parent.mkdir(parents=True, exist_ok=True)
+        owner.meta(block).write_bytes(meta_bytes(block.content))
+    for at in range(0, 200_000, 8192):
+        for block in blocks:
+            with open(owner.data(block), "ab") as file:
+                file.write(block.content[at : at + 8192])
+                file.flush()
+                os.fsync(file.fileno())
+    for block in blocks:
+        owner.fsync(block)
+    return blocks
+
+
+DEFRAGMENT = [
+    (Owner, "default", ("/usr/sbin/e4defrag",)),
+    (XfsOwner, "default", ("/usr/sbin/xfs_fsr", "-v")),
+    (XfsOwner, "reverse-map", ("/usr/sbin/xfs_fsr", "-v")),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "command"), DEFRAGMENT)
+def test_defragmented_under_readers(tmp_path, make, kind, command):
+    with make(tmp_path, kind) as owner, owner.blockctl() as blocks:
+        there = scatter(owner, 3)
+        handles = [blocks.open(block) for block in there]
+        assert [handle.read(0, 100) for handle in handles] == [b.content[:100] for b in there]
+        before = owner.places(there[0])
+        done = subprocess.run([*command, owner.data(there[0])], capture_output=True, text=True)
+        owner.fsync(there[0])
+        assert owner.places(there[0]) != before, done
+        more = [owner.write(100 + n, content(100 + n, 150_000)) for n in range(8)]
+        for block in more:
+            owner.fsync(block)
+        for handle, block in zip(handles, there, strict=True):
+            right_or_looked_for_again(handle, block)
+        for block in there + more:
+            assert blocks.open(block).read_all() == block.content
+
+
+@pytest.mark.parametrize(("make", "kind"), LIVE)
+def test_trimmed_under_readers(tmp_path, make, kind):
+    """What a deleted block had becomes a hole of the image."""
+    with make(tmp_path, kind) as owner, owner.blockctl() as blocks:
+        kept, gone = (owner.write(n, content(n, 400_000)) for n in (1, 2))
+        owner.fsync(kept)
+        owner.fsync(gone)
+        handles = [blocks.open(block) for block in (kept, gone)]
+        assert handles[1].read(0, 100) == gone.content[:100]
+        owner.delete(gone)
+        owner.commit()
+        owner.sync()
+        used = owner.path.stat().st_blocks
+        subprocess.run(["fstrim", owner.root], check=True, capture_output=True)
+        assert owner.path.stat().st_blocks < used
+        refused(handles[1].read_all, "EAGAIN")
+        refused(lambda: blocks.open(gone), "ENOENT")
+        assert handles[0].read_all() == kept.content
+
+
+def device_of(owner):
+    lines = subprocess.run(
+        ["losetup", "--noheadings", "--output", "NAME", "-j", owner.path],
+        check=True, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+    return lines[0]
+
+
+@pytest.mark.parametrize(("make", "kind"), [*LIVE, (Owner, "meta-bg")])
+def test_disk_and_file_system_grow(tmp_path, make, kind):
+    """XFS grows while it is mounted, ext4 between two mounts; readers go on.  A block is written
+    behind the former end."""
+    with make(tmp_path, kind) as owner, owner.blockctl() as blocks:
+        first = owner.write(1, content(1, 100_000))
+        owner.fsync(first)
+        handle = blocks.open(first)
+        owner.fill_up(7 << 20)
+        owner.sync()
+        os.truncate(owner.path, 128 << 20)
+        if make is XfsOwner:
+            subprocess.run(["losetup", "-c", device_of(owner)], check=True)
+            subprocess.run(["xfs_growfs", owner.root], check=True, capture_output=True)
+        else:
+            owner.unmount()
+            subprocess.run(["resize2fs", "-f", owner.path], check=True, capture_output=True)
+            owner.mount()
+        second = owner.write(2, content(2, 30 << 20))
+        owner.fsync(second)
+        assert max(owner.places(second)) * os.statvfs(owner.root).f_bsize > 64 << 20
+        blocks.look()
+        assert blocks.open(second).read_all() == second.content
+        right_or_looked_for_again(handle, first)
+        assert blocks.open(first).read_all() == first.content
+
+
+def test_uuid_changed_while_mounted(tmp_path, monkeypatch):
+    monkeypatch.setitem(VARIANTS, "seed", (["-O", "metadata_csum_seed"], ""))
+    with Owner(tmp_path, "seed") as owner, owner.blockctl() as blocks:
+        block = owner.write(1, content(1, 100_000))
+        owner.fsync(block)
+        handle = blocks.open(block)
+        command = ["/sbin/tune2fs", "-U", "random", "-L", "renamed", device_of(owner)]
+        subprocess.run(command, check=True, capture_output=True)
+        owner.commit()
+        blocks.look()
+        blocks.look()
+        right_or_looked_for_again(handle, block)
+        assert blocks.open(block).read_all() == block.content
+        more = owner.write(2, content(2, 100_000))
+        owner.fsync(more)
+        assert blocks.open(more).read_all() == more.content
+
+
+def test_xfs_gets_another_uuid(tmp_path):
+    """xfs_admin makes a new log and keeps the old UUID in all metadata."""
+    with XfsOwner(tmp_path) as owner, owner.blockctl() as blocks:
+        block = owner.write(1, content(1, 100_000))
+        owner.fsync(block)
+        handle = blocks.open(block)
+        owner.unmount()
+        subprocess.run(["xfs_admin", "-U", "generate", owner.path], check=True, capture_output=True)
+        owner.mount()
+        more = owner.write(2, content(2, 100_000))
+        owner.fsync(more)
+        blocks.look()
+        blocks.look()
+        right_or_looked_for_again(handle, block)
+        assert blocks.open(block).read_all() == block.content
+        assert blocks.open(more).read_all() == more.content
+
+
+def test_snapshot_of_a_frozen_xfs(tmp_path):
+    """A frozen XFS has an entry in its log, as if it were in use."""
+    with XfsOwner(tmp_path) as owner:
+        block = owner.write(1, content(1, 100_000))
+        with owner.frozen():
+            snapshot = Owner.crash(owner, "snapshot.raw")
+        with blockctl(dn1=DataDirs(snapshot, ["/data"])) as blocks:
+            assert blocks.open(block).read_all() == block.content
+
+
+def test_blocks_that_share_extents(tmp_path):
+    """A reflink copy of a block stays what it was when the block is written in place, and when it
+    is deleted."""
+    with XfsOwner(tmp_path) as owner, owner.blockctl() as blocks:
+        block = owner.write(1, content(1, 300_000))
+        copy = LiveBlock(2, block.content)
+        for file in (owner.data, owner.meta):
+            command = ["cp", "--reflink=always", file(block), file(copy)]
+            subprocess.run(command, check=True)
+        owner.fsync(copy)
+        assert owner.places(block) == owner.places(copy)
+        handle = blocks.open(copy)
+        assert handle.read(0, 100) == copy.content[:100]
+        longer = owner.append(block, content(3, 50_000))
+        with open(owner.data(longer), "r+b") as file:
+            file.write(content(4, 200_000))
+        changed = content(4, 200_000) + longer.content[200_000:]
+        owner.meta(longer).write_bytes(meta_bytes(changed))
+        owner.fsync(longer)
+        assert blocks.open(longer).read_all() == changed
+        assert handle.read_all() == copy.content
+        owner.delete(longer)
+        owner.commit()
+        for n in range(10, 20):
+            owner.fsync(owner.write(n, content(n, 300_000)))
+        assert handle.read_all() == copy.content
+
+
+@pytest.mark.parametrize("options", ["logbsize=256k", "wsync"])
+def test_xfs_with_other_log_items(tmp_path, options):
+    with XfsOwner(tmp_path) as owner, owner.blockctl() as blocks:
+        owner.unmount()
+        owner.mount(*options.split(","))
+        there = [owner.write(n, content(n, 30_000 * n + 1)) for n in range(10)]
+        for block in there:
+            os.chown(owner.data(block), 1000 + block.id, 1000 + block.id)
+            owner.fsync(block)
+        for block in there[::2]:
+            owner.delete(block)
+        owner.commit()
+        for n, block in enumerate(there):
+            if n % 2:
+                assert blocks.open(block).read_all() == block.content
+            else:
+                refused(lambda block=block: blocks.open(block), "ENOENT")
+
+
+def test_extents_in_the_wrong_order(tmp_path):
+    """The kernel refuses such an inode."""
+    directory = DataDirectory(tmp_path / "data")
+    block = directory.add(1, 100 * 1024)
+    disk = without_checksums(tmp_path, directory)
+    where = inode_offset(disk, disk.inside(block.path))
+    first = int(disk.debugfs(f"blocks {disk.inside(block.path)}", write=False).split()[-100])
+    halves = (50, 50, first + 50), (0, 50, first)
+    root = b"".join(struct.pack("<IHHI", at, length, 0, place) for at, length, place in halves)
+    with disk.blockctl() as blocks:
+        assert blocks.open(block).read_all() == block.content()
+        write_at(disk, where + 0x28, extent_header(2, 0, 4) + root)
+        refused(lambda: blocks.open(block), "EIO")
+
+
+UNKNOWN = b"""
+tags = ["a \\"quoted\\" tag", "# no comment", "data { stripes = [] }"]
+read_ahead = -1 # of a later release
+profile { name = "x" numbers = [1, 2.5, "three"] }
+later_field = "\xc3\xa4"
+"""
+
+
+def test_unknown_words_of_lvm(tmp_path):
+    """Fields, sections, flags and tags of a later release, and quotes and braces in texts."""
+    directory = DataDirectory(tmp_path / "tree/data")
+    block = directory.add(1, 300_000)
+    disk = empty_disk(tmp_path / "disk", 48)
+    with VolumeGroup("vg", [Physical(disk)]) as group:
+        group.create("data", 24)
+        group.write("data", make_ext(tmp_path / "fs", tmp_path / "tree"))
+    metadata = Metadata(disk)
+    metadata.replace(lambda text: text.replace(b"extent_size = ", UNKNOWN + b"extent_size = "))
+    with blockctl(dn1=DataDirs(disk, ["/data"])) as blocks:
+        assert blocks.open(block).read_all() == block.content()

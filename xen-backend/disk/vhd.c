@@ -70,38 +70,60 @@ static const char *read_header(struct image *img, const struct vhd_footer *foote
 
 /* ---- the parent of a differencing VHD ------------------------------------------------- */
 
-/* Returns NULL, or why the parent is not known. */
-static const char *find_parent(struct image *img, const struct vhd_header *h,
-			       char ret_path[VHD_NAME_BYTES + 1])
+static int unknown_parent(struct image *img, const char *reason, char **ret_error)
+{
+	return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);
+}
+
+/* Reads the name in a locator.  Returns 1, 0 if it has none that is known here, or negative
+ * errno. */
+static int read_name(struct image *img, const struct vhd_locator *l,
+		     char ret_path[VHD_NAME_BYTES + 1], char **ret_error)
 {
 	uint8_t name[VHD_NAME_BYTES];
 
-	for (unsigned i = 0; i < VHD_LOCATORS; i++) {
-		const struct vhd_locator *l = &h->locators[i];
+	if (!vhd_locator_is_known(l) || l->length > sizeof(name))
+		return 0;
+	if (l->offset > INT64_MAX - sizeof(name) ||
+	    source_read(img->source, l->offset, name, l->length) < 0)
+		return unknown_parent(img,
+				      "the name of its parent lies outside the file: the image is "
+				      "truncated",
+				      ret_error);
+	return vhd_parent_path(l, name, ret_path);
+}
 
-		if (!vhd_locator_is_known(l) || l->length > sizeof(name))
+/* Opens the first parent that can be opened: the files may have been moved since a locator was
+ * written.  If there is none, the error is that of the last locator. */
+static int find_parent(struct image *img, const struct vhd_header *h, char **ret_error)
+{
+	char path[VHD_NAME_BYTES + 1], *error = NULL;
+	int r = unknown_parent(img,
+			       "it is a differencing VHD that does not name its parent by a "
+			       "locator MacX or W2ru",
+			       &error);
+
+	for (unsigned i = 0; i < VHD_LOCATORS && r < 0; i++) {
+		int found = read_name(img, &h->locators[i], path, &error);
+
+		if (found > 0)
+			found = image_open_backing(img, path, image_format(img), &error);
+		else if (found == 0)
 			continue;
-		if (l->offset > INT64_MAX - sizeof(name) ||
-		    source_read(img->source, l->offset, name, l->length) < 0)
-			return "the name of its parent lies outside the file: the image is "
-			       "truncated";
-		if (vhd_parent_path(l, name, ret_path))
-			return NULL;
+		r = found;
 	}
-	return "it is a differencing VHD that does not name its parent by a locator MacX or W2ru";
+	if (r < 0)
+		error_text(ret_error, r, "%s", error ? error : "out of memory");
+	free(error);
+	return r;
 }
 
 /* A parent that was changed or made anew since is another disk, and has another id. */
 static int open_parent(struct image *img, const struct vhd_header *h, char **ret_error)
 {
-	char path[VHD_NAME_BYTES + 1];
-	const char *reason = find_parent(img, h, path);
 	const struct vhd *parent;
-	int r;
+	int r = find_parent(img, h, ret_error);
 
-	if (reason)
-		return error_text(ret_error, -EMEDIUMTYPE, "image %s: %s", image_path(img), reason);
-	r = image_open_backing(img, path, image_format(img), ret_error);
 	if (r < 0)
 		return r;
 	parent = img->backing->state;
