@@ -17,10 +17,28 @@ from tools.vreadd import DataDirs
 CLUSTER = 4096
 
 
-@pytest.fixture
-def split(tmp_path):
-    """A disk whose metadata are in an overlay, and a block of 100,000 bytes only in the base.
-    Returns the owner of both, the block, the overlay, and the places of data and .meta."""
+def qcow2_over(upper, base):
+    disk = upper.with_suffix(".qcow2")
+    run(*CONVERT, "-f", "raw", "-O", "qcow2", "-o", f"cluster_size={CLUSTER}", upper, disk)
+    run("qemu-img", "rebase", "-u", "-F", "raw", "-b", base.name, disk)
+    return f"qcow2:{disk}", disk, base
+
+
+def vhd_over(upper, base):
+    parent = base.with_suffix(".vhd")
+    options = "subformat=fixed,force_size=on"
+    run(*CONVERT, "-f", "raw", "-O", "vpc", "-o", options, base, parent)
+    data = upper.read_bytes()
+    sectors = {at // SECTOR: data[at : at + SECTOR] for at in range(0, len(data), SECTOR)}
+    written = {number: sector for number, sector in sectors.items() if any(sector)}
+    disk = child(upper.with_suffix(".vhd"), parent, written)
+    return f"vhd:{disk}", disk, parent
+
+
+@pytest.fixture(params=[qcow2_over, vhd_over], ids=["qcow2", "vhd"])
+def split(tmp_path, request):
+    """A disk whose metadata are in the upper file, and a block of 100,000 bytes only in the lower
+    one.  Returns its spec, both files, the block, and the places of its data and .meta."""
     with Owner(tmp_path, (["-b", str(CLUSTER)], "")) as owner:
         block = owner.write(1, content(1, 100_000))
         owner.sync()
@@ -30,22 +48,19 @@ def split(tmp_path):
         for place in data | sums:
             file.seek(place * CLUSTER)
             file.write(bytes(CLUSTER))
-    disk = tmp_path / "disk.qcow2"
-    run(*CONVERT, "-f", "raw", "-O", "qcow2", "-o", f"cluster_size={CLUSTER}", upper, disk)
-    run("qemu-img", "rebase", "-u", "-F", "raw", "-b", owner.path.name, disk)
-    return owner, block, disk, sorted(data), sorted(sums)
+    return *request.param(upper, owner.path), block, sorted(data), sorted(sums)
 
 
 @needs_root
 def test_domain_goes_on_in_the_backing_file(split):
     """As after blockcommit --pivot: the overlay stays as it was, and another block gets the place
     of a deleted one."""
-    owner, block, disk, data, sums = split
+    spec, _, lower, block, data, sums = split
     other = content(2, block.length)
-    with blockctl(dn1=DataDirs(f"qcow2:{disk}", ["/data"])) as blocks:
+    with blockctl(dn1=DataDirs(spec, ["/data"])) as blocks:
         handle = blocks.open(block)
         assert handle.read(0, 100) == block.content[:100]
-        with open(owner.path, "r+b") as base:
+        with open(lower, "r+b") as base:
             for places, written in ((data, other), (sums, meta_bytes(other))):
                 for n, place in enumerate(places):
                     base.seek(place * CLUSTER)
@@ -60,9 +75,9 @@ def test_domain_goes_on_in_the_backing_file(split):
 @needs_root
 def test_base_that_was_copied_after_its_overlay(split):
     """The base is the newer file until the domain writes to its disk."""
-    owner, block, disk, *_ = split
-    os.utime(owner.path)
-    with blockctl(dn1=DataDirs(f"qcow2:{disk}", ["/data"])) as blocks:
+    spec, disk, lower, block, *_ = split
+    os.utime(lower)
+    with blockctl(dn1=DataDirs(spec, ["/data"])) as blocks:
         assert "was written later than the disk" in blocks.status()[0]["missing"]
         os.utime(disk)
         blocks.look()

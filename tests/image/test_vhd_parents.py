@@ -221,6 +221,7 @@ def test_a_parent_that_is_made_anew(parent, tmp_path):
             foot[64:68] = bytes(4)
             foot[64:68] = (~sum(foot) & 0xFFFFFFFF).to_bytes(4, "big")
             file.write(foot)
+        os.utime(top)  # or the parent would be the newer file
         with pytest.raises(ImageError) as caught:
             image.read(0, MIB)
         assert caught.value.name == "EIO"

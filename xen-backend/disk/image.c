@@ -149,6 +149,27 @@ static char *path_beside(const char *file, const char *name)
 	return path;
 }
 
+/*
+ * True if img->backing was written after the image that was named, as far as the times of files
+ * tell.  After a commit that ends with a pivot, or if somebody starts a domain from the backing
+ * file, the owner writes the backing file, and the file above it stays behind: part of the disk
+ * would be of another time.
+ */
+static bool is_overtaken(const struct image *img)
+{
+	struct source_identity named, below;
+	const struct image *top = img;
+
+	while (top->above)
+		top = top->above;
+	if (source_identity(top->source, &named) < 0 ||
+	    source_identity(img->backing->source, &below) < 0 || named.mtime.tv_sec == 0)
+		return false;
+	return below.mtime.tv_sec > named.mtime.tv_sec ||
+	       (below.mtime.tv_sec == named.mtime.tv_sec &&
+		below.mtime.tv_nsec > named.mtime.tv_nsec);
+}
+
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error)
 {
 	const struct image_format *f = find_format(format, strlen(format));
@@ -167,32 +188,32 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 	if (!path)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));
 	r = image_open_layer(f, path, img->mode, img->folders, img, &img->backing, ret_error);
+	if (r == 0 && is_overtaken(img)) {
+		image_close(img->backing);
+		img->backing = NULL;
+		r = error_text(ret_error, -EBUSY,
+			       "image %s: its backing file %s was written later than the disk; if "
+			       "a domain uses the backing file itself (after blockcommit --pivot, "
+			       "or from a snapshot), name the file that the domain uses; "
+			       "otherwise the disk is served once its domain writes to it",
+			       image_path(img), path);
+	}
 	free(path);
 	return r;
 }
 
-uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t length)
+int image_look_below(struct image *img, uint64_t offset, uint64_t length, uint64_t *ret)
 {
 	const struct image *backing = img->backing;
 
+	*ret = 0;
 	if (!backing || offset >= backing->size)
 		return 0;
-	return length < backing->size - offset ? length : backing->size - offset;
-}
-
-bool image_is_overtaken(const struct image *img)
-{
-	struct source_identity named, below;
-	const struct image *top = img;
-
-	while (top->above)
-		top = top->above;
-	if (source_identity(top->source, &named) < 0 ||
-	    source_identity(img->backing->source, &below) < 0 || named.mtime.tv_sec == 0)
-		return false;
-	return below.mtime.tv_sec > named.mtime.tv_sec ||
-	       (below.mtime.tv_sec == named.mtime.tv_sec &&
-		below.mtime.tv_nsec > named.mtime.tv_nsec);
+	*ret = length < backing->size - offset ? length : backing->size - offset;
+	if (!is_overtaken(img))
+		return 0;
+	atomic_store(&img->overtaken, true);
+	return -EIO;
 }
 
 void image_close(struct image *img)
@@ -355,7 +376,8 @@ int image_changes(struct image *img, uint64_t *ret)
 
 static bool is_stale(struct image *img)
 {
-	return img->format->ops->is_stale && img->format->ops->is_stale(img);
+	return atomic_load(&img->overtaken) ||
+	       (img->format->ops->is_stale && img->format->ops->is_stale(img));
 }
 
 static struct source_identity known(struct image *img)

@@ -7,6 +7,7 @@
 #define VREAD_DISK_IMAGE_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "disk/image.h"
 
@@ -44,6 +45,7 @@ struct image {
 	struct image *backing; /* holds the bytes that are not in this file; NULL: none */
 	struct image *above;   /* the image that this one backs; NULL: none */
 	const struct image_folders *folders; /* for files that it names; only while it is opened */
+	atomic_bool overtaken; /* image_look_below() failed */
 
 	pthread_mutex_t lock; /* protects the two below */
 	struct source_identity known;
@@ -58,11 +60,9 @@ int image_open_layer(const struct image_format *format, const char *path, enum s
 /* Opens img->backing.  name and format come from the file of img; name is relative to the folder of
  * that file.  Returns as image_open() does. */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);
-/* Returns how many of the bytes at offset lie in img->backing, from the first one on.  Bytes behind
- * its end are zeros. */
-uint64_t image_length_below(const struct image *img, uint64_t offset, uint64_t length);
-/* True if img->backing was written after the image that was named, as far as the times of files
- * tell. */
-bool image_is_overtaken(const struct image *img);
+/* Sets *ret to how many of the bytes at offset lie in img->backing, from the first one on.  Bytes
+ * behind its end are zeros.  Returns 0, or -EIO if the backing file was written later than the file
+ * that was named.  Then img is stale. */
+int image_look_below(struct image *img, uint64_t offset, uint64_t length, uint64_t *ret);
 
 #endif

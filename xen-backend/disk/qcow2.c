@@ -6,10 +6,6 @@
  * guest wrote are seen here at the latest when the guest knows that they are safe: a flush is a
  * point in time, as for a disk with a write cache.  Before the flush the tables lead to the old
  * bytes.
- *
- * After a commit that ends with a pivot, or if somebody starts a domain from the backing file, the
- * owner writes the backing file, and this file stays behind: part of the disk would be of another
- * time.  The times of the files tell.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,8 +35,6 @@ static int open_header(struct image *img, struct qcow2 *q, char **ret_error)
  * like another format. */
 static int open_backing(struct image *img, const struct qcow2_header *h, char **ret_error)
 {
-	int r;
-
 	if (!h->backing[0])
 		return 0;
 	if (!h->backing_format[0])
@@ -49,15 +43,7 @@ static int open_backing(struct image *img, const struct qcow2_header *h, char **
 				  "the format is raw, set it while no domain uses the image: "
 				  "qemu-img rebase -u -F raw -b %s %s",
 				  image_path(img), h->backing, h->backing, image_path(img));
-	r = image_open_backing(img, h->backing, h->backing_format, ret_error);
-	if (r == 0 && image_is_overtaken(img))
-		r = error_text(ret_error, -EBUSY,
-			       "image %s: its backing file %s was written later than the disk; if "
-			       "a domain uses the backing file itself (after blockcommit --pivot, "
-			       "or from a snapshot), name the file that the domain uses; "
-			       "otherwise the disk is served once its domain writes to it",
-			       image_path(img), image_path(img->backing));
-	return r;
+	return image_open_backing(img, h->backing, h->backing_format, ret_error);
 }
 
 static int qcow2_open(struct image *img, char **ret_error)
@@ -82,18 +68,6 @@ static bool qcow2_is_stale(struct image *img)
 	const struct qcow2 *q = img->state;
 
 	return atomic_load(&q->stale);
-}
-
-/* As image_length_below().  -EIO: the backing file belongs to another disk now. */
-static int look_below(struct image *img, uint64_t offset, uint64_t length, uint64_t *ret)
-{
-	struct qcow2 *q = img->state;
-
-	*ret = image_length_below(img, offset, length);
-	if (*ret == 0 || !image_is_overtaken(img))
-		return 0;
-	atomic_store(&q->stale, true);
-	return -EIO;
 }
 
 /* Maps an extent of data.  A file may end within its last cluster; the rest of the cluster is
@@ -134,7 +108,7 @@ static int qcow2_map(struct image *img, uint64_t offset, uint64_t length, struct
 	case QCOW2_PACKED:
 		return -EOPNOTSUPP;
 	case QCOW2_BACKING:
-		r = look_below(img, offset, e.length, &below);
+		r = image_look_below(img, offset, e.length, &below);
 		if (r < 0)
 			return r;
 		if (below)
@@ -151,7 +125,7 @@ static int unpack_below(struct image *img, uint64_t offset, void *buf, uint64_t 
 			size_t *ret_done)
 {
 	uint64_t below;
-	int r = look_below(img, offset, length, &below);
+	int r = image_look_below(img, offset, length, &below);
 
 	if (r < 0)
 		return r;

@@ -273,11 +273,12 @@ static int vhd_map(struct image *img, uint64_t offset, uint64_t length, struct i
 	const struct vhd *v = img->state;
 	struct piece p = {true, offset, length};
 	int r = v->footer.dynamic ? look(img, offset, length, &p) : 0;
-	uint64_t below;
+	uint64_t below = 0;
 
+	if (r == 0 && !p.data)
+		r = image_look_below(img, offset, p.length, &below);
 	if (r < 0)
 		return r;
-	below = p.data ? 0 : image_length_below(img, offset, p.length);
 	if (below)
 		return image_map(img->backing, offset, below, ret);
 	*ret = (struct image_run){p.data ? img->source : NULL, p.data ? p.offset : 0, p.length};
