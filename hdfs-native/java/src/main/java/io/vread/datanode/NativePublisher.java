@@ -2,9 +2,9 @@
 package io.vread.datanode;
 
 import io.vread.Errno;
+import io.vread.SystemPath;
 import java.io.File;
 import java.io.IOException;
-import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.hdfs.security.token.block.BlockKey;
 
@@ -52,32 +52,27 @@ final class NativePublisher implements PublishChannel {
       new Disk() {
         @Override
         public void startWriting(File file) {
-          NativePublisher.startWriting(path(file.getPath()));
+          NativePublisher.startWriting(SystemPath.bytes(file.getPath()));
         }
 
         @Override
         public int syncData(File file) {
-          return sync(path(file.getPath()), true);
+          return sync(SystemPath.bytes(file.getPath()), true);
         }
 
         @Override
         public int syncDirectory(File directory) {
-          return sync(path(directory.getPath()), false);
+          return sync(SystemPath.bytes(directory.getPath()), false);
         }
       };
 
   static PublishChannel connect(String endpoint, int timeoutMs) throws IOException {
-    long connection = connect(path(endpoint), timeoutMs);
+    long connection = connect(SystemPath.bytes(endpoint), timeoutMs);
     if (connection < 0) {
       String name = Errno.name((int) connection);
       throw new IOException("no connection to the backend through " + endpoint + ": " + name);
     }
     return new NativePublisher(connection);
-  }
-
-  /** Encodes a path as Java itself does for the system. */
-  private static byte[] path(String name) {
-    return name.getBytes(Charset.defaultCharset());
   }
 
   @Override

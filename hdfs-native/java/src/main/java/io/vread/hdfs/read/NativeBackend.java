@@ -2,9 +2,9 @@
 package io.vread.hdfs.read;
 
 import io.vread.Protection;
+import io.vread.SystemPath;
 import io.vread.hdfs.locations.BlockKey;
 import java.nio.ByteBuffer;
-import java.nio.charset.Charset;
 
 /**
  * The client plug-in's calls of libvread, through hdfs-native/jni/client.c. Use it only after the
@@ -53,8 +53,7 @@ final class NativeBackend implements Backend {
 
   @Override
   public long connect(String endpoint, long poolBytes, int timeoutMs, int readaheadBytes) {
-    byte[] path = endpoint.getBytes(Charset.defaultCharset());
-    return connectTo(path, poolBytes, timeoutMs, readaheadBytes);
+    return connectTo(SystemPath.bytes(endpoint), poolBytes, timeoutMs, readaheadBytes);
   }
 
   @Override
