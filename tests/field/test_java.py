@@ -150,6 +150,17 @@ def test_data_directory_with_other_letters(publish, tmp_path, encoding):
     assert lines[-2:] == ["0", "-2"]
 
 
+@pytest.mark.parametrize(
+    ("where", "configured"),
+    [({"LD_LIBRARY_PATH": "/opt/donn\udce9es"}, ""), ({}, "/opt/donn\udce9es")],
+    ids=["environment", "property"],
+)
+def test_folder_of_libraries_that_is_no_path(run, where, configured):
+    """A folder that the locale cannot name is passed over: the library in the jar is loaded."""
+    lines = run("field.FieldLibrary", [configured], env={"LC_ALL": "C"} | where)
+    assert lines == ["jar:/native/linux-x86_64/libvread_jni.so"]
+
+
 # ---- loading ------------------------------------------------------------------------
 
 

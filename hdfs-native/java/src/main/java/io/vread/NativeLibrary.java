@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
@@ -254,6 +255,34 @@ public final class NativeLibrary {
       return false;
     }
 
+    private List<Path> candidates(String configuredPath) {
+      List<Path> result = new ArrayList<>();
+      Path configured = path(configuredPath);
+      if (configured != null) {
+        result.add(Files.isDirectory(configured) ? configured.resolve(FILE) : configured);
+      }
+      for (String each : System.getProperty("java.library.path", "").split(File.pathSeparator)) {
+        Path folder = path(each);
+        if (folder != null) {
+          result.add(folder.resolve(FILE));
+        }
+      }
+      return result;
+    }
+
+    /**
+     * Null: it is empty, or no path, such as one with characters that the locale lacks. Then the
+     * other candidates are tried.
+     */
+    private Path path(String text) {
+      try {
+        return text == null || text.isEmpty() ? null : Paths.get(text).toAbsolutePath();
+      } catch (InvalidPathException e) {
+        failed(e.toString(), false);
+        return null;
+      }
+    }
+
     private void failed(String text, boolean momentary) {
       failures.add(text);
       ofTheMoment |= momentary;
@@ -282,20 +311,6 @@ public final class NativeLibrary {
       }
       return new NativeLibrary(path, null);
     }
-  }
-
-  private static List<Path> candidates(String configuredPath) {
-    List<Path> result = new ArrayList<>();
-    if (configuredPath != null && !configuredPath.isEmpty()) {
-      Path configured = Paths.get(configuredPath).toAbsolutePath();
-      result.add(Files.isDirectory(configured) ? configured.resolve(FILE) : configured);
-    }
-    for (String folder : System.getProperty("java.library.path", "").split(File.pathSeparator)) {
-      if (!folder.isEmpty()) {
-        result.add(Paths.get(folder, FILE).toAbsolutePath());
-      }
-    }
-    return result;
   }
 
   /**
