@@ -178,6 +178,18 @@ POLICY = """grant {
 """
 
 
+@pytest.mark.parametrize("loads", [True, False])
+def test_security_manager(read, right, tmp_path, loads):
+    """A policy that lets Hadoop work lets vRead work with one permission more; without that one the
+    reason is a library that may not be loaded, once for the process."""
+    more = 'permission java.lang.RuntimePermission "loadLibrary.*";' if loads else ""
+    (tmp_path / "policy").write_text(POLICY % more)
+    policy = f"-Djava.security.policy=={tmp_path / 'policy'}"
+    lines = read("read", "-Djava.security.manager", policy, *LOGGING)
+    assert lines == [right if loads else "refused [no-library]"]
+    assert loads or "loadLibrary" in read.run.log
+
+
 needs_newest = pytest.mark.skipif(not NEWEST_JAVA.exists(), reason=f"{NEWEST_JAVA} is not there")
 
 

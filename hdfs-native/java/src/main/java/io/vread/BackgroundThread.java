@@ -89,10 +89,15 @@ public final class BackgroundThread implements ThreadFactory {
     }
   }
 
+  /** The highest group that a security manager lets this class see. */
   private static ThreadGroup topGroup() {
     ThreadGroup group = Thread.currentThread().getThreadGroup();
-    while (group.getParent() != null) {
-      group = group.getParent();
+    try {
+      while (group.getParent() != null) {
+        group = group.getParent();
+      }
+    } catch (SecurityException e) {
+      return group;
     }
     return group;
   }
