@@ -164,6 +164,22 @@ def test_folder_of_libraries_that_is_no_path(run, where, configured):
 # ---- loading ------------------------------------------------------------------------
 
 
+def test_relocated_classes(run, class_path, tmp_path):
+    """A build that shades the jar gives its classes other names, but not the library's methods."""
+    sources = []
+    for source in (MAIN / "NativeLibrary.java", MAIN / "Clock.java"):
+        sources.append(tmp_path / source.name)
+        sources[-1].write_text(source.read_text().replace("package io.vread;", "package shaded;"))
+    program = tmp_path / "FieldLibrary.java"
+    text = (SOURCES / "io/vread/field/FieldLibrary.java").read_text()
+    program.write_text(text.replace("import io.vread.", "import shaded."))
+    command = ["javac", "-d", tmp_path / "classes", "-cp", class_path, program, *sources]
+    subprocess.run(command, check=True)
+    relocated = f"{tmp_path / 'classes'}:{class_path}"
+    assert run("field.FieldLibrary", [LIBRARY], *LOGGING, classes=relocated) == ["wrong-version"]
+    assert "relocate" in run.log
+
+
 POLICY = """grant {
   permission java.util.PropertyPermission "*", "read,write";
   permission java.io.FilePermission "<<ALL FILES>>", "read,write,delete";

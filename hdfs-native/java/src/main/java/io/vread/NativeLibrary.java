@@ -293,7 +293,13 @@ public final class NativeLibrary {
       try {
         version = loadedVersion();
       } catch (UnsatisfiedLinkError e) {
-        version = 0;
+        LOG.warn(
+            "vread: {} has no methods of {}, blocks are read by TCP; if a build has relocated the "
+                + "classes of this jar, let it leave them under the names in the jar: {}",
+            path,
+            NativeLibrary.class.getName(),
+            e.toString());
+        return new NativeLibrary(path, WRONG_VERSION);
       }
       if (version != VERSION) {
         LOG.warn(
