@@ -161,7 +161,40 @@ def test_folder_of_libraries_that_is_no_path(run, where, configured):
     assert lines == ["jar:/native/linux-x86_64/libvread_jni.so"]
 
 
+@pytest.mark.parametrize("language", ["tr-TR", "ar-EG-u-nu-arab", "th-TH-u-nu-thai"])
+def test_languages(read, right, language):
+    """Neither dotless letters nor other digits come into names of files or into the statistics."""
+    name, country, extensions = language[:2], language[3:5], language[6:]
+    options = [f"-Duser.language={name}", f"-Duser.country={country}"]
+    options += [f"-Duser.extensions={extensions}", "-Duser.timezone=Asia/Kathmandu"]
+    lines = read("read-and-count", *options, properties=["io.vread.library.path=/opt/İ"])
+    assert lines[0] == right
+    assert lines[1].isascii() and '"bytes":3000001' in lines[1]
+
+
 # ---- loading ------------------------------------------------------------------------
+
+
+def test_library_of_another_machine_on_the_path(run, tmp_path):
+    """A library of another processor, or of no ELF at all, is passed over."""
+    for folder, change in (("arm", (18, 183)), ("text", (0, 0))):
+        (tmp_path / folder).mkdir()
+        data = bytearray(LIBRARY.read_bytes())
+        data[change[0]] = change[1]
+        (tmp_path / folder / LIBRARY.name).write_bytes(data)
+    path = f"-Djava.library.path={tmp_path / 'arm'}:{tmp_path / 'text'}:{LIBRARY.parent}"
+    assert run("field.FieldLibrary", [""], path) == [str(LIBRARY)]
+
+
+def test_temporary_folder_without_exec(run, tmp_path):
+    """The copy in the jar cannot be loaded, and the warning says what to set."""
+    script = 'mount -t tmpfs -o noexec none "$0" && exec "$@"'
+    mounted = ["unshare", "-m", "sh", "-c", script, tmp_path]
+    options = [f"-Djava.io.tmpdir={tmp_path}", "-Djava.library.path=/nonexistent", *LOGGING]
+    assert run("field.FieldLibrary", [""], *options, prefix=mounted) == ["no-library"]
+    assert "set io.vread.library.path" in run.log and str(tmp_path) in run.log
+    # A folder that may execute is enough.
+    assert run("field.FieldLibrary", [LIBRARY], *options, prefix=mounted) == [str(LIBRARY)]
 
 
 def test_relocated_classes(run, class_path, tmp_path):
@@ -209,4 +242,75 @@ def test_security_manager(read, right, tmp_path, loads):
 needs_newest = pytest.mark.skipif(not NEWEST_JAVA.exists(), reason=f"{NEWEST_JAVA} is not there")
 
 
+@needs_newest
+@pytest.mark.parametrize(
+    ("options", "expected", "warned"),
+    [
+        ([], None, True),
+        (["--enable-native-access=ALL-UNNAMED"], None, False),
+        (["--illegal-native-access=deny"], "refused [no-native-access]", False),
+    ],
+    ids=["default", "enabled", "denied"],
+)
+def test_native_access(read, right, options, expected, warned):
+    assert read("read", *options, java=NEWEST_JAVA) == [expected or right]
+    assert ("restricted method in java.lang.System" in read.run.log) == warned
+
+
 # ---- running ------------------------------------------------------------------------
+
+
+@needs_newest
+def test_virtual_threads_on_one_carrier(read, right):
+    """A hundred virtual threads read on one carrier thread, which each native call pins."""
+    scheduler = "-Djdk.virtualThreadScheduler."
+    one = [f"{scheduler}parallelism=1", f"{scheduler}maxPoolSize=1"]
+    assert read("virtual-threads", *one, java=NEWEST_JAVA) == [right]
+
+
+@pytest.mark.parametrize("what", ["read", "threads", "buffers"])
+def test_checked_jni(read, right, what):
+    """The JVM's own checks of native code print nothing."""
+    assert read(what, "-Xcheck:jni") == [right + " false" * (what == "buffers")]
+
+
+def test_checked_jni_of_the_publisher(publish, tmp_path):
+    lines = publish(tmp_path, "-Xcheck:jni")
+    events = [f"{event} 0" for event in ("FINALIZED", "APPEND", "TRUNCATE", "DELETE")]
+    # The last keys say that the pool has no tokens, which is refused once there were some.
+    assert lines == ["true", *events, "0", "0", "-1", "0", "-2"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-XX:+UseSerialGC", "-Xmx24m", "-XX:MaxDirectMemorySize=64k"],
+        ["-XX:+UseZGC"],
+        ["-XX:+UseShenandoahGC"],
+    ],
+    ids=["small", "zgc", "shenandoah"],
+)
+def test_collectors_and_little_memory(read, right, options):
+    """Readers in sixteen threads need no direct memory and little heap."""
+    assert read("threads", *options) == [right]
+
+
+@pytest.mark.parametrize("file", [False, True], ids=["", "statistics-file"])
+def test_first_read_while_the_jvm_ends(read, right, tmp_path, file):
+    """The first block is read in a shutdown hook, when no hook can be added."""
+    properties = [f"io.vread.statistics.file={tmp_path / 'statistics'}"] if file else []
+    assert read("shutdown-hook", properties=properties) == [right]
+
+
+def test_child_processes_inherit_nothing(read, right):
+    lines = read("child")
+    assert lines[0] == right
+    opened = [line.partition(" -> ")[2] for line in lines if " -> " in line]
+    assert len(opened) == 4  # three, and the folder that ls reads
+
+
+def test_child_process_by_exec_alone(read, right):
+    """A child that is not made by Java, which closes all descriptors, has none of ours, either."""
+    first, opened = read("descriptors")
+    assert first == right
+    assert "closed" in opened and "inherited" not in opened
