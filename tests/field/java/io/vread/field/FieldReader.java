@@ -80,6 +80,20 @@ public final class FieldReader {
       case "shutdown-hook":
         Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println(reader.read())));
         break;
+      case "edges":
+        reader.readEdges();
+        break;
+      case "closed":
+        reader.readClosed();
+        break;
+      case "abandoned":
+        System.out.println(reader.abandon());
+        System.in.read();
+        do { // until the test has seen what it waits for
+          System.gc();
+          System.out.println(reader.read());
+        } while (System.in.read() >= 0);
+        break;
       case "child": // what a child process has open
         System.out.println(reader.read());
         new ProcessBuilder("ls", "-l", "/proc/self/fd").inheritIO().start().waitFor();
@@ -147,6 +161,54 @@ public final class FieldReader {
     } catch (IOException e) {
       return e.toString();
     }
+  }
+
+  /** Reads at and beyond both ends of the block. */
+  private void readEdges() throws IOException {
+    ReplicaAccessor accessor = open(length());
+    byte[] piece = new byte[PIECE];
+    for (long at : new long[] {length() - 1, length(), length() + 1, Long.MAX_VALUE, -1}) {
+      System.out.println(accessor.read(at, piece, 0, PIECE));
+    }
+    System.out.println(accessor.read(0, piece, 7, 0) + " " + accessor.read(length(), piece, 0, 0));
+    for (int[] range : new int[][] {{-1, 10}, {0, PIECE + 1}, {PIECE, 1}, {Integer.MAX_VALUE, 2}}) {
+      System.out.println(thrown(() -> accessor.read(0, piece, range[0], range[1])));
+    }
+    ByteBuffer readOnly = ByteBuffer.allocateDirect(10).asReadOnlyBuffer();
+    System.out.println(thrown(() -> accessor.read(0, readOnly)));
+    accessor.close();
+  }
+
+  /** Closes a reader twice, reads it afterwards, and reads the same block by others meanwhile. */
+  private void readClosed() throws Exception {
+    ReplicaAccessor accessor = open(length());
+    ReplicaAccessor neighbour = open(length());
+    byte[] piece = new byte[PIECE];
+    accessor.read(0, piece, 0, PIECE);
+    accessor.close();
+    accessor.close();
+    System.out.println(thrown(() -> accessor.read(0, piece, 0, PIECE)));
+    System.out.println(thrown(() -> accessor.read(0, ByteBuffer.allocate(10))));
+    System.out.println(neighbour.read(0, piece, 0, PIECE));
+    neighbour.close();
+    System.out.println(read());
+  }
+
+  private static String thrown(Callable<Integer> call) {
+    try {
+      return call.call().toString();
+    } catch (Exception e) {
+      return e.getClass().getSimpleName();
+    }
+  }
+
+  /** Opens the block a hundred times, reads a little, and closes nothing. */
+  private int abandon() throws IOException {
+    int read = 0;
+    for (int i = 0; i < 100; i++) {
+      read += open(length()).read(i, new byte[1], 0, 1);
+    }
+    return read;
   }
 
   /** What this process has of vRead that a program would inherit by exec. */

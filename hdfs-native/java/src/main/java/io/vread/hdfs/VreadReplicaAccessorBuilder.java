@@ -171,7 +171,7 @@ public final class VreadReplicaAccessorBuilder extends ReplicaAccessorBuilder {
             StockOpener.of(context, configuration, file, location),
             shortCircuit,
             settings.protection);
-    if (read.storages().length == 0 || block.striped() && !read.canOpenStock()) {
+    if (read.storages().length == 0 || block.mayBeStriped() && !read.canOpenStock()) {
       tellOnce(context);
       return refuse(statistics, block, "no-locations");
     }

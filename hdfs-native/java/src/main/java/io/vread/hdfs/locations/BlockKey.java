@@ -42,14 +42,17 @@ public final class BlockKey {
     return generationStamp;
   }
 
-  /** True for an internal block of an erasure-coded block group: only these have negative ids. */
-  public boolean striped() {
+  /**
+   * True if it may be an internal block of an erasure-coded block group: these have negative ids.
+   * So have some blocks that HDFS 1 wrote, whose ids are random numbers.
+   */
+  public boolean mayBeStriped() {
     return id < 0;
   }
 
-  /** The id under which the NameNode knows the block: that of its group, if it is striped. */
+  /** The id under which the NameNode knows the block's group, if the block is striped. */
   long groupId() {
-    return striped() ? id & ~GROUP_MASK : id;
+    return id & ~GROUP_MASK;
   }
 
   /** The place of a striped block in its group. */

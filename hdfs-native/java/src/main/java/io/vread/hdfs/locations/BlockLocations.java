@@ -8,6 +8,9 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
+import java.util.stream.IntStream;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
@@ -83,35 +86,54 @@ public final class BlockLocations {
 
   /** Where the block is; null: no answer about it is known. */
   BlockLocation find(String file, BlockKey block) {
-    Object key = key(file, block.pool(), block.groupId(), block.generationStamp());
+    BlockLocation found = find(file, block, block.id());
+    return found == null && block.mayBeStriped() ? find(file, block, block.groupId()) : found;
+  }
+
+  private BlockLocation find(String file, BlockKey block, long id) {
+    Object key = key(file, block.pool(), id, block.generationStamp());
     for (Answer answer = newest.get(key); answer != null; answer = answer.older) {
       LocatedBlock located = answer.get();
-      if (located != null) {
-        return answer.policy == null
-            ? new BlockLocation(located, answer.places)
-            : internal(located, answer.policy, block.indexInGroup());
+      if (located != null && answer.policy != null) {
+        return internal((LocatedStripedBlock) located, answer.policy, block.indexInGroup());
+      }
+      if (located != null && id == block.id()) {
+        return new BlockLocation(located, answer.places);
       }
     }
     return null;
   }
 
-  /** The location of an internal block of a group. */
+  /** The location of an internal block of a group. For a while it may have several replicas. */
   private static BlockLocation internal(
-      LocatedBlock group, ErasureCodingPolicy policy, int index) {
-    byte[] indices = ((LocatedStripedBlock) group).getBlockIndices();
-    for (int place = 0; place < indices.length; place++) {
-      if (indices[place] == index) {
-        return new BlockLocation(
-            StripedBlockUtil.constructInternalBlock(
-                (LocatedStripedBlock) group,
-                place,
-                policy.getCellSize(),
-                policy.getNumDataUnits(),
-                index),
-            new BlockLocation.Places());
-      }
+      LocatedStripedBlock group, ErasureCodingPolicy policy, int index) {
+    byte[] indices = group.getBlockIndices();
+    int known = Math.min(indices.length, group.getLocations().length);
+    int[] places = IntStream.range(0, known).filter(i -> indices[i] == index).toArray();
+    if (places.length == 0) {
+      return null;
     }
-    return null;
+    DatanodeInfo[] datanodes = new DatanodeInfo[places.length];
+    String[] storages = new String[places.length];
+    StorageType[] types = new StorageType[places.length];
+    for (int i = 0; i < places.length; i++) {
+      datanodes[i] = group.getLocations()[places[i]];
+      storages[i] = group.getStorageIDs()[places[i]];
+      types[i] = group.getStorageTypes()[places[i]];
+    }
+    LocatedBlock block =
+        new LocatedBlock(
+            StripedBlockUtil.constructInternalBlock(group.getBlock(), policy, index),
+            datanodes,
+            storages,
+            types,
+            group.getStartOffset(),
+            group.isCorrupt(),
+            null);
+    if (places[0] < group.getBlockTokens().length) {
+      block.setBlockToken(group.getBlockTokens()[places[0]]);
+    }
+    return new BlockLocation(block, new BlockLocation.Places());
   }
 
   int size() {

@@ -434,7 +434,7 @@ public final class VreadReplicaAccessor extends ReplicaAccessor {
     try {
       done = stock.read(position, stockPiece, 0, Math.min(count, stockPiece.length));
     } catch (IOException e) {
-      if (read.block.striped() || Thread.currentThread().isInterrupted()) {
+      if (read.block.mayBeStriped() || Thread.currentThread().isInterrupted()) {
         throw e;
       }
       LOG.debug("vread: {}: its datanodes fail, too", read, e);
