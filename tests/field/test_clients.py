@@ -96,6 +96,16 @@ def test_two_replicas_of_an_internal_block(directory, located):
 # ---- blocks that are being written -----------------------------------------------
 
 
+def test_bytes_that_are_there_before_their_checksums(directory, located):
+    """The data of a block being written is ahead of its .meta file: what the reader may see is read
+    all the same."""
+    block = directory.add(5, 200 * CHUNK, finalized=False)
+    with open(block.data, "ab") as data:
+        data.write(bytes(30_000))
+    visible = [10_000, block.length]
+    assert located(block, visible) == [length_and_crc(block.content()[:n]) for n in visible]
+
+
 # ---- readers that are used in unusual ways ---------------------------------------
 
 
