@@ -93,7 +93,22 @@ def test_two_replicas_of_an_internal_block(directory, located):
     assert located(block, **places) == [length_and_crc(block.content())]
 
 
+def test_fewer_locations_than_indices(directory, located):
+    """The NameNode leaves out the locations of stale datanodes, but not their indices."""
+    block = directory.add(GROUP + 1, 100_000)
+    places = {"storages": ["DS-7", "DS-1"], "indices": [0, 1, 2]}
+    assert located(block, **places) == [length_and_crc(block.content())]
+    without = directory.add(GROUP + 2, 100_000)
+    assert located(without, **places) == ["refused [no-locations]"]
+
+
 # ---- blocks that are being written -----------------------------------------------
+
+
+def test_visible_length_that_grows(directory, located):
+    block = directory.add(5, 100_000, finalized=False)
+    visible = [10_000, 50_000, 100_000]
+    assert located(block, visible) == [length_and_crc(block.content()[:n]) for n in visible]
 
 
 def test_bytes_that_are_there_before_their_checksums(directory, located):
@@ -131,3 +146,42 @@ def read(serve, class_path, block):
         return done.stdout.splitlines()
 
     return reading
+
+
+def test_buffers_with_positions_and_limits(read, block):
+    """Slices of direct and of heap buffers: no byte beside position and limit changes."""
+    assert read("buffers") == [f"{zlib.crc32(block.content())} false"]
+
+
+def test_both_ends_of_a_block(read):
+    beyond = ["1", "-1", "-1", "-1", "-1"]
+    arrays = ["IndexOutOfBoundsException"] * 4
+    assert read("edges") == [*beyond, "0 0", *arrays, "ReadOnlyBufferException"]
+
+
+def test_closed_twice(read, block):
+    """What is closed twice is given back once: its neighbours read on."""
+    refused = ["IOException", "InvalidEncryptionKeyException"]
+    assert read("closed") == [*refused, "100000", str(zlib.crc32(block.content()))]
+
+
+@pytest.mark.thorough
+def test_readers_that_are_never_closed(serve, class_path, block):
+    """A hundred readers are left to the garbage collector, which has them closed."""
+    with serve() as daemon:
+        command = reader(class_path, daemon, "abandoned", block)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as program:
+            assert program.stdout.readline() == "100\n"
+
+            def open_blocks():
+                program.stdin.write("\n")
+                program.stdin.flush()
+                assert program.stdout.readline() == f"{zlib.crc32(block.content())}\n"
+                return sum(
+                    device["counters"]["open_handles"] for device in daemon.status()["devices"]
+                )
+
+            # The block is read all the time, and so is kept open once or twice.
+            eventually(lambda: open_blocks() <= 2, what="the readers are closed")
+            program.stdin.close()

@@ -31,11 +31,14 @@ TIMEOUT_MS = 60_000
 DATA_UNITS = 2
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+@pytest.fixture(
+    scope="module", params=["false", pytest.param("true", id="tokens", marks=pytest.mark.slow)]
+)
+def cluster(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp("striped")
     (directory / "local").write_bytes(os.urandom(SIZE))
     options = {"block_size": 4 << 20, "live": True, "disk_mib": 256, "class_path": [JAR]}
+    options["conf"] = {"dfs.block.access.token.enable": request.param}
     with HdfsCluster(directory / "c", datanodes=3, **options) as running:
         for words in (["-enablePolicy"], ["-setPolicy", "-path", "/"]):
             command = jvm.java_command(
