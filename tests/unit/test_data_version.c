@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -136,6 +137,22 @@ static void cluster_ids_that_hdfs_accepts(void **state)
 	assert_string_equal(v.cluster_id, "");
 }
 
+static void layouts(void **state)
+{
+	static const char *const served[] = {"-57", "-58", "57", "", "-99999999999"};
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
+		struct data_version v;
+
+		snprintf(text, sizeof(text), DATANODE "layoutVersion=%s\n", served[i]);
+		assert_int_equal(parse(text, &v), 0);
+	}
+	assert_refused("layoutVersion=-56\n" DATANODE, "layoutVersion is -56, older than -57");
+	assert_refused("layoutVersion=-1\n" DATANODE, "layoutVersion is -1, older than -57");
+}
+
 static void refused(void **state)
 {
 	char line[400] = "storageType=DATA_NODE\nstorageID=";
@@ -161,6 +178,7 @@ int main(void)
 		cmocka_unit_test(others_are_not_datanodes),
 		cmocka_unit_test(as_properties),
 		cmocka_unit_test(cluster_ids_that_hdfs_accepts),
+		cmocka_unit_test(layouts),
 		cmocka_unit_test(refused),
 	};
 

@@ -16,6 +16,10 @@
 #include "parser/hdfs/data_version.h"
 #include "vreadif.h"
 
+/* The first layout with 32 x 32 folders of blocks. Datanodes before it had 256 x 256 folders, or
+ * chose a folder for each block. */
+#define OLDEST_LAYOUT 57U
+
 #define LINE_END (-1)
 #define MALFORMED (-2)
 
@@ -178,6 +182,9 @@ static void keep(struct data_version *v, const char *key, const char *value)
 	else if (!strcmp(key, "namespaceID") &&
 		 !parse_number(value, 1, INT32_MAX, &v->namespace_id))
 		v->namespace_id = 0;
+	else if (!strcmp(key, "layoutVersion") &&
+		 (value[0] != '-' || !parse_number(value + 1, 1, INT32_MAX, &v->layout)))
+		v->layout = 0;
 }
 
 __attribute__((format(printf, 2, 3))) static int invalid(char reason[DATA_VERSION_MAX_REASON],
@@ -237,6 +244,12 @@ int data_version_parse(const char *text, size_t length, struct data_version *ret
 			       "%u bytes",
 			       shown, VREAD_MAX_STORAGE_ID);
 	}
+	if (v.is_datanode && v.layout && v.layout < OLDEST_LAYOUT)
+		return invalid(
+			reason,
+			"layoutVersion is -%u, older than -%u, the first whose block folders "
+			"vRead knows: start a DataNode of Hadoop 3 on it",
+			v.layout, OLDEST_LAYOUT);
 	*ret = v;
 	return 0;
 }

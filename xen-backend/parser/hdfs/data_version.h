@@ -25,6 +25,7 @@ struct data_version {
 	char datanode_uuid[DATA_VERSION_MAX_VALUE];
 	char cluster_id[DATA_VERSION_MAX_VALUE];
 	uint32_t namespace_id; /* of a pool; 0: none that makes sense */
+	uint32_t layout;       /* -layoutVersion; 0: none that makes sense */
 };
 
 /* Returns 0, or -EINVAL with a reason that names key and value. If the directory is not a
