@@ -88,6 +88,30 @@ def test_older_layout(directory, serve, layout):
         assert refusal(control, block) == "ENODEV"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("=", " = ").replace("\n", "\n  "),
+        lambda text: text.rstrip("\n"),
+        lambda text: text.replace("DS-1", "DS-0", 1) + "! the last one counts\nstorageID=DS-1",
+        lambda text: text.replace("=", ":"),
+        lambda text: text.replace("=", " "),
+        lambda text: text.replace("DS-1", "DS\\u002d1"),
+        lambda text: text.replace("DS-1", "DS\\\n    -1"),
+        lambda text: text.replace("\n", "\r"),
+    ],
+    ids=["dos", "mark", "blanks", "no-end", "twice", "colon", "blank", "escape", "goes-on", "mac"],
+)
+def test_version_that_was_edited(directory, serve, change):
+    block = directory.add(1, LENGTH)
+    version = version_of(directory)
+    version.write_bytes(change(version.read_text()).encode())
+    with serve(directory) as control:
+        assert control.open(block).read_all() == block.content()
+
+
 # ---- replicas ------------------------------------------------------------------------
 
 
