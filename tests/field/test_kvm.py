@@ -134,7 +134,7 @@ def test_a_file_of_somebody_else_stays(start_server):  # noqa: F811
     another_file(path)
     server.reload([section("g1", path, memory="1M")])
     assert "was replaced by another file" in server.log()
-    assert "cannot listen: Address already in use" in server.log()
+    assert "cannot listen: a file that is no socket is there: remove it" in server.log()
     assert server.stop() == 0
     assert path.read_text() == "of somebody else"
 
