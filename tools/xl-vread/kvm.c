@@ -6,21 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hypervisor.h"
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "config_path.h"
 #include "vreadd/control_client.h"
 
+/* A xenstore that the environment names is that of a Xen host. */
 static bool is_xen(void)
 {
-	char type[8] = "";
-	FILE *f = fopen("/sys/hypervisor/type", "re");
-
-	if (f && !fgets(type, sizeof(type), f))
-		type[0] = '\0';
-	if (f)
-		fclose(f);
-	return strncmp(type, "xen", 3) == 0 || getenv("XENSTORED_PATH");
+	return hypervisor_is_xen() || getenv("XENSTORED_PATH");
 }
 
 bool kvm_is_host(const struct config *c)

@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "base/daemon_process.h"
 #include "base/error.h"
+#include "base/hypervisor.h"
 #include "base/log.h"
 #include "base/log_limit.h"
 #include "base/program.h"
@@ -474,19 +475,6 @@ static int start_peers(struct daemon *d)
 	return peers_failed(d, r, error);
 }
 
-/* Where Xen runs, xenstored may come later than this program. */
-static bool is_xen(void)
-{
-	char type[8] = "";
-	FILE *f = fopen("/sys/hypervisor/type", "re");
-
-	if (f && !fgets(type, sizeof(type), f))
-		type[0] = '\0';
-	if (f)
-		fclose(f);
-	return strncmp(type, "xen", 3) == 0;
-}
-
 static int check_served(const struct daemon *d)
 {
 	const struct config *c = d->config;
@@ -496,7 +484,8 @@ static int check_served(const struct daemon *d)
 	log_error("nothing to serve: no Xen here, no [ivshmem NAME], and neither a socket in "
 		  "[local] nor listen in [peers] is set in %s",
 		  d->config_path);
-	return is_xen() ? -ENODEV : DAEMON_IDLE;
+	/* Where Xen runs, xenstored may come later than this program. */
+	return hypervisor_is_xen() ? -ENODEV : DAEMON_IDLE;
 }
 
 static int start(struct daemon *d)
