@@ -6,6 +6,7 @@ A container is a command in namespaces of its own, by unshare(1).  The rows are 
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import VREAD, XL_VREAD, clean_environment, vread_environment
-from tests.support.daemon import STORAGE, Daemon, Image, binary, open_block
+from tests.support.daemon import STORAGE, Daemon, Image, binary, children, open_block
 from tests.support.hdfs_dir import POOL
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
@@ -253,3 +254,50 @@ def test_a_read_only_root(start, image, tmp_path):
     with daemon.front() as front:
         open_block(front, image.blocks[0])
     assert "Read-only" not in daemon.log()
+
+
+# ---- rootless ---------------------------------------------------------------------------
+
+# Enters a user namespace, in which the parent maps a range of users.
+RANGE = """
+(while [ "$(readlink /proc/$$/ns/user)" = "$(readlink /proc/self/ns/user)" ]; do :; done
+ echo "0 0 65536" >/proc/$$/gid_map && echo "0 0 65536" >/proc/$$/uid_map) &
+exec unshare --user sh -c 'until grep -q . /proc/self/uid_map; do :; done; exec "$@"' sh "$@"
+"""
+
+
+def test_a_rootless_container_with_a_range_of_users(start, image):
+    """Its root is nobody outside.  The helpers become another user of the range."""
+    daemon = start(wrapper=["sh", "-c", RANGE, "sh"])
+    agent = children(daemon.process.pid)["vread-key-agent"]
+    assert os.stat(f"/proc/{agent}").st_uid != 0
+    with daemon.front() as front:
+        open_block(front, image.blocks[0])
+
+
+def test_a_rootless_container_with_one_user(tmp_path):
+    """There is no other user to become.  vreadd does not run without its confinement, and says
+    which call failed."""
+    config = tmp_path / "vread.conf"
+    config.write_text(f"[vreadd]\ncontrol-socket = {tmp_path}/c\nstorage-record =\n")
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", binary(), "-c", config],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "vread-key-agent: cannot drop root privileges" in done.stderr
+
+
+def test_the_first_process_of_a_container(tmp_path, image):
+    """Signals have no default effect on it, and its children's children become its own."""
+    daemon = Daemon(tmp_path, image, wrapper=["unshare", "--pid", "--fork", "--kill-child"])
+    try:
+        (pid,) = children(daemon.process.pid).values()
+        with daemon.front() as front:
+            open_block(front, image.blocks[0])
+        os.kill(pid, signal.SIGTERM)
+        assert daemon.process.wait(60) == 0, daemon.log()
+    finally:
+        daemon.kill()
