@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from tests.support.daemon import Daemon, Image
 from tools.vreadd import REPOSITORY
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
@@ -62,6 +63,24 @@ def test_the_keys_of_an_authority_outlive_the_package(how, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["key"] + ["layout"] * (how != "purge")
+
+
+def test_state_of_a_later_release_is_kept(tmp_path):
+    """After a downgrade: what this release does not understand is neither replaced nor believed.
+    Tokens are required, and no storage that two datanodes show is served."""
+    record, tokens = tmp_path / "storages", tmp_path / "tokens/dn1.json"
+    tokens.parent.mkdir()
+    record.write_text("vread-storages 12 1\nDS-1 dn9 since=2030\n")
+    tokens.write_text('{"version": 12}\n')
+    before = record.read_bytes(), tokens.read_bytes()
+    daemon = Daemon(tmp_path, Image(tmp_path))
+    status = daemon.status()
+    assert daemon.stop() == 0
+    assert (record.read_bytes(), tokens.read_bytes()) == before
+    problem = status["storage_record"]["problem"]
+    assert "it is of a later release of vRead: expected" in problem
+    assert 'a version from 1 to 3, not "vread-storages 12 1"' in problem
+    assert status["datanodes"][0]["tokens"]["required"] is True
 
 
 def sources(folder):

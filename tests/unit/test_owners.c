@@ -572,8 +572,9 @@ static void a_damaged_record_is_told_and_left_alone(void **state)
 	static const struct {
 		const char *text, *expected;
 	} wrong[] = {
-		{"", "line 1: expected \"vread-storages 1 \" and the number"},
-		{"vread-storages 4 0\n", "line 1: expected"},
+		{"", "line 1: expected \"vread-storages \", a version from 1 to 3 and"},
+		{"vread-storages 4 0\n", "it is of a later release of vRead: expected"},
+		{"vread-storages 12 0\n", "it is of a later release of vRead: expected"},
 		{"vread-storages 1 1\nDS-1 dn1*\n", "line 2: expected STORAGE DATANODE"},
 		{"vread-storages 2 1\nDS-1 dn1**\n", "line 2: expected STORAGE DATANODE"},
 		{"vread-storages 2 1\nDS-1 *\n", "line 2: expected STORAGE DATANODE"},

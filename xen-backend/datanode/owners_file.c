@@ -120,6 +120,18 @@ static bool parse_header(const char *line, unsigned *ret_version, uint32_t *ret_
 	return parse_number(version + 2, 0, OWNERS_MAX, ret_count);
 }
 
+/* True for a version that this release does not know. */
+static bool is_later(const char *line)
+{
+	const char *version = line + strlen(HEADER);
+	size_t digits;
+
+	if (strncmp(line, HEADER, strlen(HEADER)))
+		return false;
+	digits = strspn(version, "0123456789");
+	return version[digits] == ' ' && (digits > 1 || (digits == 1 && *version > '3'));
+}
+
 static int parse(char *text, struct owned_table *ret, char **ret_error)
 {
 	char *rest = text, *line = take_line(&rest);
@@ -127,9 +139,16 @@ static int parse(char *text, struct owned_table *ret, char **ret_error)
 	uint32_t count;
 	int r = 0;
 
+	if (line && is_later(line))
+		return error_text(ret_error, -EINVAL,
+				  "it is of a later release of vRead: expected \"" HEADER
+				  "\" and a "
+				  "version from 1 to 3, not \"%.32s\"",
+				  line);
 	if (!line || !parse_header(line, &version, &count))
 		return malformed(ret_error, 1,
-				 "\"" HEADER "1 \" and the number of lines that follow");
+				 "\"" HEADER "\", a version from 1 to 3 and the number of lines "
+				 "that follow");
 	for (unsigned i = 0; i < count && !r; i++) {
 		line = take_line(&rest);
 		r = line ? parse_line(line, i + 2, version, ret, ret_error)
@@ -192,11 +211,12 @@ static void load(struct owners *o)
 
 	o->damaged = r != 0;
 	if (r)
-		error_text(&why, r,
-			   "the record of storages %s cannot be used: %s. A storage that two "
-			   "datanodes show is served from neither; correct or remove the file, and "
-			   "run xl-vread reload",
-			   o->path, error ? error : strerror(-r));
+		error_text(
+			&why, r,
+			"the record of storages %s cannot be used: %s. A storage that two "
+			"datanodes show is served from neither; correct the file, or install the "
+			"release that wrote it, or remove it, and run xl-vread reload",
+			o->path, error ? error : strerror(-r));
 	set_problem(o, why);
 	free(error);
 	if (r)

@@ -30,8 +30,11 @@ static unsigned check_record(struct doctor *d, const json_t *record)
 	const char *file = json_string_value(json_object_get(record, "file"));
 
 	if (problem)
-		doctor_fail(d, file ? file : "storage-record",
-			    "correct or remove the file, then xl-vread reload", "%.400s", problem);
+		doctor_fail(
+			d, file ? file : "storage-record",
+			"correct the file, install the release that wrote it, or remove it; then "
+			"xl-vread reload",
+			"%.400s", problem);
 	else if (!file)
 		doctor_warn(d, "storage-record",
 			    "set storage-record in [vreadd] of vread.conf, and restart vreadd",
