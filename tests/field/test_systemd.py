@@ -178,17 +178,20 @@ def test_a_hang_up_while_vread_ivshmem_starts(tmp_path):
 def test_a_reload_in_the_middle_of_a_start(tmp_path, image, notify):
     """The socket is there before vreadd serves.  The question waits until then, and systemd is told
     that vreadd is ready before it is told of the reload."""
-    daemon = Daemon(tmp_path, image, looked=False)
+    ask = 'until [ -S "$1" ] && "$0" reload --json --socket "$1" 2>/dev/null; do :; done'
+    reload = subprocess.Popen(
+        ["sh", "-c", ask, XL_VREAD, tmp_path / "control.sock"],
+        stdout=subprocess.PIPE,
+        env=clean_environment(),
+    )
+    daemon = None
     try:
-        done = subprocess.run(
-            [XL_VREAD, "reload", "--json", "--socket", daemon.control],
-            capture_output=True,
-            env=clean_environment(),
-            timeout=120,
-        )
-        assert json.loads(done.stdout)["result"] == "applied"
+        daemon = Daemon(tmp_path, image, looked=False)
+        assert json.loads(reload.communicate(timeout=120)[0])["result"] == "applied"
         told = [notify.recv(4096).split(b"\n")[0] for _ in range(3)]
         assert told == [b"READY=1", b"RELOADING=1", b"READY=1"]
     finally:
-        assert daemon.stop() == 0
+        reload.kill()
+        reload.wait()
+        assert daemon is None or daemon.stop() == 0
     eventually(lambda: notify.recv(4096).startswith(b"STOPPING=1"))
