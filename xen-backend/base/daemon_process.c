@@ -36,6 +36,7 @@ int daemon_catch_signals(sd_event *event, sd_event_signal_handler_t on_hangup, v
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a log or a record beyond RLIMIT_FSIZE is an error of write() */
 	r = sd_event_add_signal(event, NULL, SIGTERM, on_end, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(event, NULL, SIGINT, on_end, NULL);

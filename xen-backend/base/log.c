@@ -6,8 +6,10 @@
  * without a lock.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -15,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION /* the location would always be this file */
@@ -66,6 +70,7 @@ struct heading {
 	const char *name;               /* of the subject, or of the source */
 	const struct log_field *fields; /* more of them */
 	unsigned num_fields;
+	bool waits; /* rather than be lost */
 };
 
 static _Atomic(const char *) program;
@@ -73,6 +78,12 @@ static atomic_int threshold = LOG_LEVEL_INFO;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool to_journal;
 static atomic_bool with_fields;
+/* Set before the first line. */
+static int out = STDERR_FILENO;
+static bool out_is_socket;
+static int journal_probe = -1; /* is writable if the journal takes an entry; -1: there is none */
+static atomic_uint_fast64_t lost;
+static atomic_uint_fast64_t lost_untold;
 
 /* $JOURNAL_STREAM is inherited by children, even if their stderr is redirected.  So it counts only
  * if it matches the device and inode of stderr. */
@@ -103,9 +114,35 @@ enum log_level log_get_level(void)
 	return (enum log_level)atomic_load(&threshold);
 }
 
+/* A pipe is opened once more, because O_NONBLOCK counts for all who have the same open file. */
+static void begin_never_to_wait(void)
+{
+	static const struct sockaddr_un journal = {AF_UNIX, "/run/systemd/journal/socket"};
+	struct stat st;
+
+	if (fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+		out = fd >= 0 ? fd : STDERR_FILENO;
+	}
+	out_is_socket = S_ISSOCK(st.st_mode);
+	journal_probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (journal_probe >= 0 &&
+	    connect(journal_probe, (const struct sockaddr *)&journal, sizeof(journal)) < 0) {
+		close(journal_probe);
+		journal_probe = -1;
+	}
+}
+
 void log_use_journal(void)
 {
+	begin_never_to_wait();
 	atomic_store(&with_fields, true);
+}
+
+uint64_t log_lost(void)
+{
+	return atomic_load(&lost);
 }
 
 static const char priority[] = {'3', '4', '6', '7'};
@@ -127,6 +164,12 @@ static void defuse(char *text, size_t length)
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			text[i] = '?';
+}
+
+static void lose(void)
+{
+	atomic_fetch_add(&lost, 1);
+	atomic_fetch_add(&lost_untold, 1);
 }
 
 /* ---- entries of the journal --------------------------------------------------------- */
@@ -161,8 +204,13 @@ static void add_subject(struct entry *e, enum subject subject, const char *name)
 static bool send_entry(const struct heading *h, char *line, size_t length)
 {
 	const char *name = atomic_load(&program);
+	struct pollfd probe = {.fd = journal_probe, .events = POLLOUT};
 	struct entry e = {.count = 0};
 
+	if (!h->waits && journal_probe >= 0 && poll(&probe, 1, 0) == 0) {
+		lose();
+		return true;
+	}
 	e.fields[e.count++] = (struct iovec){line, length};
 	add_field(&e, "PRIORITY", &priority[h->level], 1);
 	if (!name)
@@ -178,23 +226,28 @@ static bool send_entry(const struct heading *h, char *line, size_t length)
 
 /* ---- lines -------------------------------------------------------------------------- */
 
-/* Writes line in one write(2).  line has room for the newline. */
-static void write_line(char *line, size_t length)
+/* Writes line in one system call.  line has room for the newline. */
+static void write_line(const struct heading *h, char *line, size_t length)
 {
+	ssize_t n;
+
 	line[length++] = '\n';
-	if (write(STDERR_FILENO, line, length) < 0)
-		errno = EIO; /* nobody is left to tell when stderr is gone */
+	n = h->waits        ? write(STDERR_FILENO, line, length)
+	    : out_is_socket ? send(out, line, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+			    : write(out, line, length);
+	if (n < 0)
+		lose(); /* nobody takes it */
 }
 
 /* Writes "MESSAGE=text" as "<4>text", if the journal did not take the entry. */
-static void write_plain(enum log_level level, char *line, size_t length)
+static void write_plain(const struct heading *h, char *line, size_t length)
 {
 	const size_t start = strlen("MESSAGE=") - 3;
 
 	line[start] = '<';
-	line[start + 1] = priority[level];
+	line[start + 1] = priority[h->level];
 	line[start + 2] = '>';
-	write_line(line + start, length - start);
+	write_line(h, line + start, length - start);
 }
 
 /* Writes the beginning of a line: "MESSAGE=" or a prefix, and the subject. */
@@ -230,10 +283,38 @@ static void write_about(const struct heading *h, const char *format, va_list arg
 	length = start + (size_t)n;
 	line[length] = '\0';
 	if (!entry)
-		write_line(line, length);
+		write_line(h, line, length);
 	else if (!send_entry(h, line, length))
-		write_plain(h->level, line, length);
+		write_plain(h, line, length);
 	errno = saved_errno;
+}
+
+static void write_one(const struct heading *h, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	write_about(h, format, args);
+	va_end(args);
+}
+
+/* Writes a line, and one after it about lines that nobody took before. */
+static void write_and_tell(const struct heading *h, const char *format, va_list args)
+{
+	const struct heading about = {.level = LOG_LEVEL_WARN,
+				      .event = LOG_EVENTS,
+				      .subject = NOTHING};
+	uint64_t before = atomic_load(&lost), gone;
+
+	write_about(h, format, args);
+	if (atomic_load(&lost) != before)
+		return;
+	gone = atomic_exchange(&lost_untold, 0);
+	if (!gone)
+		return;
+	write_one(&about, "%" PRIu64 " lines were lost before this one: nobody took them", gone);
+	if (atomic_load(&lost) != before)
+		atomic_fetch_add(&lost_untold, gone);
 }
 
 /* ---- limits ------------------------------------------------------------------------- */
@@ -285,7 +366,7 @@ static void log_line(const struct heading *h, const char *format, va_list args)
 
 	errno = saved_errno;
 	if (passes)
-		write_about(h, format, args);
+		write_and_tell(h, format, args);
 }
 
 #define DEFINE_LOG(name, level_)                               \
@@ -347,10 +428,11 @@ void log_record(enum log_event event, const char *name, const struct log_field *
 				  .subject = events[event].subject,
 				  .name = name,
 				  .fields = fields,
-				  .num_fields = count < LOG_MAX_FIELDS ? count : LOG_MAX_FIELDS};
+				  .num_fields = count < LOG_MAX_FIELDS ? count : LOG_MAX_FIELDS,
+				  .waits = true};
 	va_list args;
 
 	va_start(args, format);
-	write_about(&h, format, args);
+	write_and_tell(&h, format, args);
 	va_end(args);
 }

@@ -20,6 +20,8 @@
 #ifndef VREAD_LOG_H
 #define VREAD_LOG_H
 
+#include <stdint.h>
+
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* Events that operators and their programs wait for.  vreadd(8) lists the MESSAGE_IDs. */
@@ -43,9 +45,12 @@ void log_set_name(const char *name);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* Writes journal entries with fields instead of lines if stderr is the journal.  Call it before the
- * first line, and not in a process that may not open sockets. */
+/* Writes journal entries with fields instead of lines if stderr is the journal.  From now on no
+ * line waits: one that the journal, or the reader of a pipe, does not take at once is lost.  Call
+ * it before the first line, and not in a process that may not open sockets.  log_record() waits. */
 void log_use_journal(void);
+/* Lines that were lost since the start. */
+uint64_t log_lost(void);
 
 /* format has no newline at its end.  The functions preserve errno. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

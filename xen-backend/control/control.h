@@ -55,7 +55,8 @@
  *                      frontend; 0: not offered yet
  *   totals           counters of all devices since the start
  *   log              object: left_out, the lines that guests, peers and images provoked beyond
- *                    their limit (base/log_limit.h), since the start
+ *                    their limit (base/log_limit.h), and lost, those that nobody took at once,
+ *                    since the start
  *
  *   peers            null, or the object of peers_status():
  *     server           null, or an object: listen, connections, buffers, buffers_used, refused,

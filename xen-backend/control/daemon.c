@@ -176,7 +176,7 @@ static json_t *status(void *ctx, uint64_t question)
 	const struct daemon *d = ctx;
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:o, s:{s:I}}",
+			 "s:o, s:o, s:o, s:{s:I, s:I}}",
 			 "version", VREAD_VERSION, "pid", (int)getpid(), "user", d->privileges.user,
 			 "group", (int)getegid(), "opener", d->privileges.opener.pid > 0,
 			 "uptime_seconds", (json_int_t)(now() - d->started), "config",
@@ -188,7 +188,7 @@ static json_t *status(void *ctx, uint64_t question)
 			 "devices", devices_status(d), "totals", session_server_totals(d->sessions),
 			 "reading", block_store_reading_status(d->datanodes.store), "peers",
 			 d->peers ? peers_status(d->peers) : json_null(), "log", "left_out",
-			 (json_int_t)log_limit_left_out());
+			 (json_int_t)log_limit_left_out(), "lost", (json_int_t)log_lost());
 }
 
 static int move(void *ctx, const char *storage, const char *host, char **ret_error)
