@@ -218,7 +218,7 @@ def test_a_change_of_the_configuration_counts(opener, config):
     config.write_text(text + f"[datanode dn5]\nimage = {near}\n")
     assert content(opener.image(near)) == "img/near.raw"
     # vreadd may still serve what was configured at its last reload.
-    config.write_text("")
+    config.write_text("# defaults\n")
     assert content(opener.image(near)) == "img/near.raw"
     config.unlink()
     assert content(opener.image(config.parent / "img/dn1.img")) == "img/dn1.img"

@@ -47,7 +47,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 )
 def test_vreadd_has_ended_before_it_asks(tmp_path, variant, name, kind, count):
     config = tmp_path / "vread.conf"
-    config.write_text("")
+    config.write_text("# defaults\n")
     arguments = [config] if name == "vread-opener" else []
     program = binary(variant).with_name(name)
     command = [sys.executable, "-c", ORPHAN, program, str(int(kind)), str(count)]

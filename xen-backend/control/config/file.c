@@ -96,6 +96,11 @@ static int parse(struct config_loader *l)
 		return -EIO;
 	}
 	config_section_end(l);
+	if (!l->only && l->line == 0) /* as an editor leaves it when the disk is full */
+		config_report(
+			l, NULL, NULL, NULL,
+			"the file is empty: expected sections, or a comment if all values are "
+			"to be the defaults");
 	if (l->only && l->section == SECTION_NONE && !l->num_problems) {
 		l->line = 0;
 		config_report(l, NULL, NULL, NULL, "expected a section [%s]", l->only);
