@@ -28,7 +28,10 @@ def main(words=None):
         for text in str(error).splitlines() if several else [error]:
             print(f"vread-bench: {text}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            print(f"vread-bench: {error}", file=sys.stderr)
+            return 1
         # Whoever read the output has closed it, as `head` does.  Python flushes at exit, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
@@ -41,9 +44,15 @@ def _run(options):
     if out.exists() and not journal.exists():
         raise BenchError(f"{out}: exists. Give another --out")
     text = options.targets.read_text()
-    head, rounds = session.run(wanted, known, text, journal)
-    result.write(out, result.document(wanted, head, rounds))
-    journal.unlink()
+    try:
+        head, rounds = session.run(wanted, known, text, journal)
+        result.write(out, result.document(wanted, head, rounds))
+        journal.unlink()
+    except OSError as error:
+        raise BenchError(
+            f"{out} or its journal: {error.strerror}. The rounds that have ended are kept; the "
+            "same command goes on from here"
+        ) from error
     print(f"written: {out}")
     wrong = [record for record in rounds if "wrong" in record]
     for record in wrong:
