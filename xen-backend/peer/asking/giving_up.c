@@ -106,6 +106,7 @@ static int end_slow(struct link *l, struct link_slot *s, struct link_request **c
 	bool silent = l->heard <= s->sent;
 	bool was_long = clock_ms() - s->sent >= l->settings.answer_timeout * 3 / 4;
 
+	l->stalled = l->stalled || (silent && was_long) || s->given_up;
 	if (silent && (was_long || s->given_up))
 		return link_failed(l, -ETIMEDOUT, "no answer within %u ms",
 				   l->settings.answer_timeout);

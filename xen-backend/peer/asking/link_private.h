@@ -90,6 +90,7 @@ struct link {
 	unsigned credits, used;
 	bool have_hello;
 	uint64_t last_use;
+	bool stalled; /* a connection ended for want of an answer; no large READ has come since */
 	uint64_t checked; /* ms: the last check whether the peer is still accepted */
 	uint64_t heard;   /* ms: the last answer to a request that was not given up */
 	char error[192];

@@ -14,6 +14,8 @@
 #include "base/clock.h"
 
 #define SLOT_BITS 16
+/* More than a frame of any network.  A network may lose all large frames and no small ones. */
+#define NO_STALL_BYTES 16384U
 
 void link_count_rdma(struct link *l)
 {
@@ -42,8 +44,10 @@ void link_settle(struct link *l, struct link_slot *s, int error, const struct me
 		l->encrypted += r->encrypt ? r->placed : 0;
 		l->plain_bytes += r->plain;
 	}
-	if (!error)
+	if (!error && (!l->stalled || (r && r->placed >= NO_STALL_BYTES))) {
 		l->pause = 0;
+		l->stalled = false;
+	}
 	link_count_rdma(l);
 	pthread_mutex_unlock(&l->lock);
 	l->last_use = clock_ms();
