@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <poll.h>
@@ -54,6 +55,39 @@ static void check_certificate(struct doctor *d, const char *configured, const ch
 		fclose(f);
 }
 
+/* With a list that is too old vreadd accepts nobody. */
+static void check_crl(struct doctor *d, const char *configured)
+{
+	static const char remedy[] = "have the authority issue a new one: vreadd reads it at once";
+	char path[PATH_MAX];
+	FILE *f = fopen(doctor_path(d, configured, path), "re");
+	X509_CRL *x = f ? PEM_read_X509_CRL(f, NULL, NULL, NULL) : NULL;
+	const ASN1_TIME *next = x ? X509_CRL_get0_nextUpdate(x) : NULL;
+	int days, seconds;
+
+	if (!f)
+		doctor_fail(d, path, "put it there, or correct [peers] of vread.conf",
+			    "list of the revoked: %s", strerror(errno));
+	else if (!x)
+		doctor_fail(d, path, "a list begins with -----BEGIN X509 CRL-----",
+			    "list of the revoked: is none in PEM");
+	else if (!next || !ASN1_TIME_diff(&days, &seconds, NULL, next))
+		doctor_ok(d, path, "list of the revoked: it does not expire");
+	else if (days < 0 || seconds < 0)
+		doctor_fail(d, path, remedy,
+			    "list of the revoked: expired %d days ago; every peer is refused",
+			    -days);
+	else if (days < SOON_DAYS / 10)
+		doctor_warn(d, path, remedy,
+			    "list of the revoked: expires in %d days; then every peer is refused",
+			    days);
+	else
+		doctor_ok(d, path, "list of the revoked: valid for %d days", days);
+	X509_CRL_free(x);
+	if (f)
+		fclose(f);
+}
+
 /* vreadd refuses a key that others can use: it does not start, or keeps the key it has. */
 static void check_key(struct doctor *d, const char *configured)
 {
@@ -81,6 +115,8 @@ void check_certificates(struct doctor *d)
 	}
 	check_certificate(d, d->facts->config->peers.certificate, "of this host");
 	check_certificate(d, d->facts->config->peers.ca, "of the authority");
+	if (d->facts->config->peers.crl[0])
+		check_crl(d, d->facts->config->peers.crl);
 	check_key(d, d->facts->config->peers.key);
 }
 
@@ -145,6 +181,25 @@ static void check_peer(struct doctor *d, const json_t *peer)
 		doctor_ok(d, name, "%.32s, its port answers", state);
 }
 
+/* vreadd listens at an address that this host does not have (yet), too. */
+static void check_listen(struct doctor *d, const json_t *server)
+{
+	const char *text = json_string_value(json_object_get(server, "listen"));
+	struct address address;
+	int fd;
+
+	if (!text || !address_parse(text, &address))
+		return;
+	((struct sockaddr_in *)&address.socket)->sin_port = 0; /* the same place for IPv6 */
+	fd = socket(address.socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address.socket, address.length) < 0 &&
+	    errno == EADDRNOTAVAIL)
+		doctor_fail(d, "listen", "give an interface the address, or correct [peers] listen",
+			    "no host can connect: this host has no address %.64s", text);
+	if (fd >= 0)
+		close(fd);
+}
+
 void check_peers(struct doctor *d)
 {
 	const json_t *peers = json_object_get(d->facts->status, "peers");
@@ -163,6 +218,7 @@ void check_peers(struct doctor *d)
 	{
 		check_peer(d, peer);
 	}
+	check_listen(d, json_object_get(peers, "server"));
 	if (refused)
 		doctor_warn(d, "listen",
 			    "a host that asks this host needs a section [peer NAME] here, and a "

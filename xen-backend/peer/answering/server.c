@@ -6,6 +6,8 @@
 #include "peer/answering/server_private.h"
 
 #include <errno.h>
+#include <linux/in6.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,6 +21,26 @@
 #include "base/unix_listen.h"
 #include "read/handles.h"
 
+/* bind(), also to an address that this host does not have yet, as at boot. */
+static int bind_to(int fd, const struct address *a, const char *text)
+{
+	bool v6 = a->socket.ss_family == AF_INET6;
+	int one = 1;
+
+	if (bind(fd, (const struct sockaddr *)&a->socket, a->length) == 0)
+		return 0;
+	if (errno != EADDRNOTAVAIL)
+		return -1;
+	setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, &one,
+		   sizeof(one));
+	if (bind(fd, (const struct sockaddr *)&a->socket, a->length) < 0)
+		return -1;
+	log_warn("[peers] listen: %s: this host has no such address yet; other hosts can connect "
+		 "once it has",
+		 text);
+	return 0;
+}
+
 static int listen_at(struct peer_server *s, const char *text, char **ret_error)
 {
 	int one = 1;
@@ -29,8 +51,7 @@ static int listen_at(struct peer_server *s, const char *text, char **ret_error)
 		socket(s->address.socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s->listener >= 0)
 		setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (s->listener < 0 ||
-	    bind(s->listener, (struct sockaddr *)&s->address.socket, s->address.length) < 0 ||
+	if (s->listener < 0 || bind_to(s->listener, &s->address, text) < 0 ||
 	    listen(s->listener, SOMAXCONN) < 0)
 		return error_text(
 			ret_error, -errno,
