@@ -11,6 +11,7 @@ from tests.support.localfront import APPEND, FINALIZED
 from tests.support.peers import Failed, at, free_address, read_all
 from tests.support.waiting import eventually
 from tools.peers import peer
+from tools.vread_bench import bytes_by
 
 MIB = 1 << 20
 POOL_BYTES = 16 * MIB
@@ -236,3 +237,28 @@ def test_one_worker_and_few_buffers(start_host, start_asker, image):
     assert asker.bytes(0, 8 << 20) == image.contents[block.id][: 8 << 20]
     assert host.status()["peers"]["server"]["buffers"] == 8
     eventually(lambda: host.status()["peers"]["server"]["buffers_used"] == 0)
+
+
+def test_the_way_that_bytes_came_is_counted(start_daemon, start_host, authority, image):
+    """vread-bench reads it of the status: bytes of this host, and of another one by TLS."""
+    _, address = start_host()
+    section = authority.host("a") + peer("b", address=address, storages="there/DS-1")
+    daemon = start_daemon(extra=section, allow="*")
+
+    class Told:
+        host, line = None, "status"
+
+        def run(self):
+            return daemon.ask(b'{"command": "status"}\n')
+
+    class Target:
+        vreadds = (Told(),)
+
+    before = bytes_by.read(Target)
+    block = image.blocks[1]
+    with daemon.front(pool_pages=64) as front:
+        response = front.open(block.id, block.genstamp, POOL, ["DS-1"])
+        assert response.status == 0
+        assert front.read(response.handle, 0, block.length) == image.contents[block.id]
+    came = bytes_by.grown(before, bytes_by.read(Target))
+    assert sum(came.values()) == block.length and came["rdma"] == came["plain"] == 0
