@@ -11,7 +11,14 @@ import pytest
 from tests.support.clock import Clock
 from tests.support.daemon import Daemon, open_block
 from tests.support.disk import BlockError, blockctl
-from tests.support.hdfs_dir import CRC32C, POOL, DataDirectory, block_content, meta_bytes
+from tests.support.hdfs_dir import (
+    CRC32C,
+    POOL,
+    DataDirectory,
+    block_content,
+    checksums,
+    meta_bytes,
+)
 from tests.support.volumes import debugfs, make_ext, partitioned
 from tools.vreadd import DataDirs
 
@@ -195,6 +202,27 @@ def test_older_replica_in_another_storage(directory, other, serve):
             handle = control.open(each, storages=["DS-1", "DS-2"])
             assert handle.read_all() == block_content(1, each.length)
         assert refusal(control, older, storages=["DS-2"]) == "EEXIST"
+
+
+def test_block_of_five_gibibytes(directory, tmp_path, image):
+    """Nearly all of it is a hole, the end is not."""
+    block = directory.add(1, 512)
+    end = block_content(2, 100 * 512 + 77)
+    holes = (5 << 30) // 512
+    with open(block.data, "wb") as data:
+        data.seek(holes * 512)
+        data.write(end)
+    sums = checksums(bytes(512)) * holes + checksums(end)
+    block.meta.write_bytes(meta_bytes(b"") + sums)
+    directory.path.rename(tmp_path / "tree")
+    make_ext(image, tmp_path / "tree", mib=6 << 10)
+    length = holes * 512 + len(end)
+    with blockctl(dn1=DataDirs(image, ["/"])) as control:
+        handle = control.open(block, length)
+        assert handle.length == length
+        assert handle.read(length - len(end), len(end)) == end
+        for limit in (1 << 31, 1 << 32):
+            assert handle.read(limit - 100, 1000) == bytes(1000)
 
 
 HEADERS = {

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.java_classes import compiled_java
-from tools.hdfs import DEFAULT_VERSION, hadoop_class_path
+from tools.hdfs import DEFAULT_VERSION, hadoop_class_path, shaded_class_path
 from tools.images import make_datanode_image, write_layout
 from tools.vreadd import Vreadd
 
@@ -237,6 +237,31 @@ def test_security_manager(read, right, tmp_path, loads):
     lines = read("read", "-Djava.security.manager", policy, *LOGGING)
     assert lines == [right if loads else "refused [no-library]"]
     assert loads or "loadLibrary" in read.run.log
+
+
+@pytest.mark.slow
+def test_hadoop_on_the_module_path(run, class_path, block_arguments, right, tmp_path):
+    """Hadoop's shaded client can be a module.  The plug-in's jar cannot be another one, because it
+    has a class in a package of Hadoop's: it is on the class path, or patches Hadoop's module."""
+    jars = shaded_class_path("3.4.1")
+    hadoop, *others = (
+        ":".join(str(jar) for jar in sorted(jars.glob("*.jar")) if ("hadoop" in jar.name) == of_it)
+        for of_it in (True, False)
+    )
+    module = ["--module-path", hadoop, "--add-modules", "ALL-MODULE-PATH"]
+    classes = ":".join([class_path.partition(":")[0], str(JAR), *others])
+    arguments = ["read", *block_arguments()]
+    assert run("field.FieldReader", arguments, *module, classes=classes) == [right]
+    module += ["--patch-module", f"hadoop.client.api={JAR}"]
+    program = tmp_path / "Loads.java"
+    program.write_text(
+        "package io.vread.field; class Loads { public static void main(String[] nothing) throws"
+        " Exception { System.out.println(Class.forName(nothing[0]).getModule().getName()); } }"
+    )
+    subprocess.run(["javac", "-d", tmp_path, program], check=True)
+    name = "io.vread.hdfs.VreadFileSystem"
+    classes = f"{tmp_path}:{classes}"
+    assert run("field.Loads", [name], *module, classes=classes) == ["hadoop.client.api"]
 
 
 needs_newest = pytest.mark.skipif(not NEWEST_JAVA.exists(), reason=f"{NEWEST_JAVA} is not there")
