@@ -80,11 +80,11 @@ static void kick_leader(struct engine *e)
 	signal_fd(e->kick_fd);
 }
 
-/* Wakes all threads whose wait is over. */
+/* Wakes all threads whose wait is over, and those that are about to give up. */
 static void wake(struct engine *e)
 {
 	for (struct waiter *w = e->waiters.next; w != &e->waiters; w = w->next) {
-		if (!satisfied(e, w))
+		if (!satisfied(e, w) && !w->late)
 			continue;
 		if (w == e->leader)
 			kick_leader(e);
@@ -241,6 +241,7 @@ static void reap_all(struct engine *e)
 
 static void reap(struct engine *e)
 {
+	e->reaps++;
 	reap_all(e);
 	/* A program that polls the event descriptor needs an event for the next completion.  One
 	 * more reap_all() is enough: completions that come after arm() raise an event. */
@@ -329,6 +330,21 @@ static bool ask_interrupted(struct engine *e, struct waiter *w)
 	return interrupted;
 }
 
+/* Called when w's time is over. True: completions were taken since. Until then w must not give up:
+ * this thread, or the whole machine, may have been stopped for long, and the answer be there. */
+static bool reaped_since(struct engine *e, struct waiter *w)
+{
+	if (!w->late)
+		w->reaps = e->reaps;
+	w->late = true;
+	engine_poll(e);
+	if (e->reaps == w->reaps) {
+		kick_leader(e);
+		vclock_cond_wait(&w->cond, &e->lock, UINT64_MAX, true);
+	}
+	return e->reaps != w->reaps;
+}
+
 /* patient: waits until the deadline even if the backend is silent or the thread interrupted. */
 static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool patient)
 {
@@ -346,8 +362,9 @@ static int wait_for(struct engine *e, struct waiter *w, uint64_t deadline, bool 
 	while (!r && !satisfied(e, w)) {
 		uint64_t end = patient ? deadline : give_up_at(e, deadline);
 
+		w->late &= vclock_now() >= end; /* an answer to another thread ends the silence */
 		if (vclock_now() >= end)
-			r = -ETIME;
+			r = reaped_since(e, w) && !satisfied(e, w) ? -ETIME : 0;
 		else if (brief && vclock_spinning() - w->asked_ns >= VCLOCK_BRIEF_NS)
 			r = ask_interrupted(e, w) && !satisfied(e, w) ? -EINTR : 0;
 		else if (e->leader)

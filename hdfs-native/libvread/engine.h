@@ -63,6 +63,8 @@ struct waiter {
 	uint64_t room_count;           /* waits until the engine's room_count differs */
 	unsigned batch;                /* best woken after this many completions; 0: 1 */
 	uint64_t asked_ns; /* real time at which the wait began or `interrupted` was last asked */
+	bool late;         /* its time is over, and it waits for the next reaping */
+	uint64_t reaps;    /* the engine's, when it became late */
 };
 
 struct engine {
@@ -76,6 +78,7 @@ struct engine {
 	bool lost;             /* there was no backend when completions were last taken */
 	bool dead;             /* there is no backend, and none will come back */
 	uint64_t room_count;   /* counts freed slots */
+	uint64_t reaps;        /* counts how often completions were taken */
 	unsigned in_flight;
 	unsigned awaited;     /* requests in flight that are not abandoned, plus calls */
 	uint64_t heard_ns;    /* time of the last answer, or when `awaited` last left 0 */

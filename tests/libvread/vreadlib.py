@@ -147,11 +147,15 @@ def load(path):
         for name, value in clock.environment.items():  # read while the library is loaded
             patch.setenv(name, value)
         lib = ctypes.CDLL(str(path))
+    set_prototypes(lib)
+    return lib
+
+
+def set_prototypes(lib):
     for name, (result, arguments) in PROTOTYPES.items():
         function = getattr(lib, name)
         function.restype = result
         function.argtypes = arguments
-    return lib
 
 
 def check(value):
