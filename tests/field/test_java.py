@@ -327,6 +327,18 @@ def test_first_read_while_the_jvm_ends(read, right, tmp_path, file):
     assert read("shutdown-hook", properties=properties) == [right]
 
 
+def test_link_in_the_place_of_the_statistics(read, right, tmp_path):
+    """Somebody has laid links where a process writes its statistics, as in a folder for all."""
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    script = 'ln -s "$0/precious" "$0/.s.$$" && ln -s "$0/precious" "$0/s" && exec "$@"'
+    properties = [f"io.vread.statistics.file={tmp_path / 's'}"]
+    lines = read("read", properties=properties, prefix=["sh", "-c", script, tmp_path])
+    assert lines == [right]
+    assert precious.read_text() == "mine"
+    assert '"bytes":3000001' in (tmp_path / "s").read_text()
+
+
 def test_child_processes_inherit_nothing(read, right):
     lines = read("child")
     assert lines[0] == right

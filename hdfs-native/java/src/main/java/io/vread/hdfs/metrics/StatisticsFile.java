@@ -8,12 +8,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The file that {@code io.vread.statistics.file} names. It is always whole: a new one is written
- * beside it and renamed. Threads: any thread.
+ * beside it and renamed. The folder may be one where others write, as /tmp: the new file is never
+ * one that is there already, nor one that a link leads to. Threads: any thread.
  */
 final class StatisticsFile {
   private static final Logger LOG = LoggerFactory.getLogger(StatisticsFile.class);
@@ -38,7 +40,8 @@ final class StatisticsFile {
     }
     Path file = Paths.get(path).toAbsolutePath();
     Path fresh = file.resolveSibling("." + file.getFileName() + "." + pid());
-    Files.write(fresh, text.getBytes(StandardCharsets.US_ASCII));
+    Files.deleteIfExists(fresh);
+    Files.write(fresh, text.getBytes(StandardCharsets.US_ASCII), StandardOpenOption.CREATE_NEW);
     Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     written = text;
     return file.toString();
