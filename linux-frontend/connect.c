@@ -6,8 +6,9 @@
  * xenstore fire early, twice and late.  Removal and resume run while the work is cancelled.
  *
  * A backend that breaks the protocol or makes an invalid offer is disconnected.  After
- * MAX_FAILURES failures, each within a minute of the one before, the device stays closed.  Then
- * only a backend that changes its state after a minute without a failure is connected again.
+ * MAX_FAILURES failures, each within a minute of the one before, the device stays closed for a
+ * minute.  Then it tries again by itself: the guest may have been short of grants or memory, and
+ * the backend, which waits with its offer, does not know.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -168,7 +169,7 @@ static void count_failure(struct vread_device *dev)
 		dev->failures = 0;
 	dev->last_failure = jiffies;
 	if (++dev->failures == MAX_FAILURES)
-		vread_err(dev, "%u failed connections; staying closed", MAX_FAILURES);
+		vread_err(dev, "%u failed connections; staying closed for a minute", MAX_FAILURES);
 }
 
 static bool gave_up(const struct vread_device *dev)
@@ -181,8 +182,10 @@ static void connect(struct vread_device *dev)
 {
 	struct vread_terms terms = {};
 
-	if (gave_up(dev))
+	if (gave_up(dev)) {
+		queue_delayed_work(system_long_wq, &dev->retry, FAILURE_PERIOD + HZ);
 		return;
+	}
 	/* A backend in InitWait has nothing mapped. */
 	if (dev->pool)
 		vread_pool_unmapped(dev->pool);
@@ -349,11 +352,19 @@ void vread_connect_pause(struct vread_device *dev)
 	disconnect(dev, false);
 }
 
+void vread_connect_hold(struct vread_device *dev)
+{
+	/* Each may queue the other. */
+	cancel_delayed_work_sync(&dev->retry);
+	cancel_work_sync(&dev->work);
+	cancel_delayed_work_sync(&dev->retry);
+}
+
 void vread_connect_stop(struct vread_device *dev)
 {
 	remove_node(&dev->node);
 	WRITE_ONCE(dev->gone, true);
-	cancel_work_sync(&dev->work);
+	vread_connect_hold(dev);
 	remove_node(&dev->publish_node);
 }
 

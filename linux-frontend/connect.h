@@ -29,6 +29,8 @@ int vread_connect_add(struct vread_device *dev, u32 id);
 void vread_connect_step(struct vread_device *dev);
 /* Takes the device to the phase without rings, because the backend no longer knows this guest. */
 void vread_connect_reset(struct vread_device *dev);
+/* Waits until the device's work has ended, and lets no later try begin it. */
+void vread_connect_hold(struct vread_device *dev);
 /* Ends the connection, and waits a while for the backend to close. */
 void vread_connect_pause(struct vread_device *dev);
 /* Begins the end of a device: its nodes and its work are gone when the call returns. */

@@ -4,6 +4,13 @@
  */
 #include "device.h"
 
+static void retry_now(struct work_struct *retry)
+{
+	struct vread_device *dev = container_of(to_delayed_work(retry), struct vread_device, retry);
+
+	queue_work(system_long_wq, &dev->work);
+}
+
 int vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
 		      struct device *parent, work_func_t work)
 {
@@ -15,6 +22,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	dev->attach = attach;
 	dev->parent = parent;
 	INIT_WORK(&dev->work, work);
+	INIT_DELAYED_WORK(&dev->retry, retry_now);
 	dev->role = "client";
 	init_waitqueue_head(&dev->wq);
 	spin_lock_init(&dev->lock);

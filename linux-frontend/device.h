@@ -59,6 +59,7 @@ struct vread_device {
 	struct device *parent; /* of the nodes */
 	char host[16];         /* with whom the device connects: "domain 0" or "the host" */
 	struct work_struct work;
+	struct delayed_work retry; /* queues `work` */
 
 	/* Used by connect.c, and by the attachment, in process context by one thread at a time: the
 	 * work, or remove and resume while no work runs. */

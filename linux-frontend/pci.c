@@ -469,7 +469,7 @@ static int vread_suspend(struct device *device)
 {
 	struct pci_device *pci = dev_get_drvdata(device);
 
-	cancel_work_sync(&pci->dev.work);
+	vread_connect_hold(&pci->dev);
 	vread_connect_pause(&pci->dev);
 	return 0;
 }

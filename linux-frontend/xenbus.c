@@ -428,7 +428,7 @@ static int vread_resume(struct xenbus_device *xbdev)
 	char *otherend;
 	int err = 0;
 
-	cancel_work_sync(&xen->dev.work);
+	vread_connect_hold(&xen->dev);
 	vread_connect_reset(&xen->dev);
 	xen->state_hidden = false;
 	WRITE_ONCE(xen->watched, false);

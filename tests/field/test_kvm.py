@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reports about devices of KVM and QEMU (tests/field/README.md)."""
 
+import errno
 import os
 import resource
 import signal
@@ -11,11 +12,14 @@ import pytest
 from tests.protocol.conftest import clock, image, start_daemon  # noqa: F401
 from tests.protocol.test_ivshmem import device, start, start_server  # noqa: F401
 from tests.protocol.test_ivshmem_server import QEMU, RealQemu
-from tests.support.daemon import binary, open_block
+from tests.support.daemon import binary, open_block, open_status
+from tests.support.formats import run
+from tests.support.hdfs_dir import DataDirectory
 from tests.support.ivshmemfront import CLOSED, INIT_WAIT, Guest, Qemu, section
 from tests.support.localfront import READ, Gone, read_part, request
 from tests.support.owner import needs_root
 from tests.support.waiting import eventually
+from tools.images import make_datanode_image
 
 SOON = 6  # s, however busy the machine is
 HOUR = 3600  # s
@@ -227,3 +231,83 @@ def test_a_qemu_in_the_sandbox_of_libvirt(start_server, tmp_path):  # noqa: F811
         server.wait_until(lambda: "a QEMU has come" in server.log())
         qemu.ask("info status", r"VM status: paused")
         assert qemu.process.poll() is None
+
+
+# ---- images beside a QEMU ------------------------------------------------------------------
+
+
+class Disk:
+    """A datanode's disk as a QEMU has it: disk.qcow2 of a raw file."""
+
+    data_dirs = ("/dfs/data",)
+
+    def __init__(self, folder):
+        self.directory = DataDirectory(folder / "data")
+        self.old = self.directory.add(1073741825, 300_000)
+        made = make_datanode_image([self.directory.path], folder / "dn.raw", free_mib=16)
+        self.raw, self.offset = made.path, made.offset
+        self.file = folder / "disk.qcow2"
+        self.path = f"qcow2:{self.file}"  # for vread.conf
+        self.overlay = folder / "snapshot.qcow2"
+        run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", self.raw, self.file)
+
+    def snapshot(self):
+        """As virsh snapshot-create-as --disk-only: the guest writes to an overlay from now on.
+        Returns the block that it writes then."""
+        new = self.directory.add(1073741826, 200_000)
+        folder = f"/dfs/data/{os.path.dirname(new.path)}"
+        for file in (new.data, new.meta):
+            self.debugfs(f"write {file} {folder}/{file.name}")
+        # All clusters are in the overlay, also those of zeros.
+        run("qemu-img", "convert", "-S", "0", "-O", "qcow2", "-f", "raw", self.raw, self.overlay)
+        run("qemu-img", "rebase", "-u", "-F", "qcow2", "-b", self.file, self.overlay)
+        return new
+
+    def debugfs(self, command):
+        run("debugfs", "-w", "-R", command, f"{self.raw}?offset={self.offset}")
+
+
+@pytest.fixture
+def disk(tmp_path):
+    return Disk(tmp_path)
+
+
+def whole(front, block):
+    handle = open_block(front, block)
+    data = front.read(handle, 0, block.length)
+    front.close_handle(handle)
+    return data
+
+
+def test_a_snapshot_that_is_merged_back(start_daemon, disk):  # noqa: F811
+    """The guest goes on in an overlay, which is merged into the file that we read.  What the file
+    does not have yet is not served, and never wrong."""
+    daemon = start_daemon(serving=disk)
+    with daemon.front(pool_pages=100) as front:
+        assert whole(front, disk.old) == disk.old.content()
+        new = disk.snapshot()
+        daemon.look()
+        assert open_status(front, new) == -errno.ENOENT
+        assert whole(front, disk.old) == disk.old.content()
+        run("qemu-img", "commit", "-q", disk.overlay)
+        daemon.look()
+        assert whole(front, new) == new.content()
+        assert whole(front, disk.old) == disk.old.content()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["qemu-img", "info"],
+        ["qemu-img", "check"],
+        ["qemu-io", "-f", "qcow2", "-c", "write -q 0 0"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_we_hold_no_lock_of_an_image(start_daemon, disk, command):  # noqa: F811
+    """Tools of QEMU, and a QEMU that starts, take locks of the image."""
+    daemon = start_daemon(serving=disk)
+    with daemon.front(pool_pages=100) as front:
+        handle = open_block(front, disk.old)
+        run(*command, disk.file)
+        assert front.read(handle, 0, 65536) == disk.old.content()[:65536]
