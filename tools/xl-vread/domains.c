@@ -55,23 +55,40 @@ static int by_domid(const void *a, const void *b)
 	return x->domid < y->domid ? -1 : x->domid > y->domid;
 }
 
-int domains_list(struct xs_handle *xs, struct domain **ret)
+int domains_numbers(struct xs_handle *xs, unsigned **ret)
 {
 	unsigned count, found = 0;
 	char **names = xs_directory(xs, XBT_NULL, ROOT, &count);
-	struct domain *list;
+	unsigned *numbers;
 
 	if (!names)
 		return -errno;
-	list = calloc(count + 1, sizeof(*list));
-	for (unsigned i = 0; list && i < count; i++) {
+	numbers = calloc(count + 1, sizeof(*numbers));
+	for (unsigned i = 0; numbers && i < count; i++) {
 		unsigned long long domid;
 
-		if (cli_number(names[i], 1, MAX_DOMID, &domid) &&
-		    domain_get(xs, (unsigned)domid, &list[found]))
-			found++;
+		if (cli_number(names[i], 1, MAX_DOMID, &domid))
+			numbers[found++] = (unsigned)domid;
 	}
 	free(names);
+	if (!numbers)
+		return -ENOMEM;
+	*ret = numbers;
+	return (int)found;
+}
+
+int domains_list(struct xs_handle *xs, struct domain **ret)
+{
+	unsigned *numbers, found = 0;
+	int count = domains_numbers(xs, &numbers);
+	struct domain *list;
+
+	if (count < 0)
+		return count;
+	list = calloc((size_t)count + 1, sizeof(*list));
+	for (int i = 0; list && i < count; i++)
+		found += domain_get(xs, numbers[i], &list[found]);
+	free(numbers);
 	if (!list)
 		return -ENOMEM;
 	qsort(list, found, sizeof(*list), by_domid);

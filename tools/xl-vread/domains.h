@@ -31,6 +31,9 @@ bool domain_find_next(struct xs_handle *xs, const struct domain *old, struct dom
 /* True if text has the length of a UUID, and only hexadecimal digits and dashes: it becomes the
  * name of a file. */
 bool domain_uuid_valid(const char *text);
+/* Lists the numbers of all domains but dom0, also of those whose nodes are not complete yet; free()
+ * *ret.  Returns how many, or negative errno. */
+int domains_numbers(struct xs_handle *xs, unsigned **ret);
 /* Lists all domains but dom0, in the order of their domids; free() *ret.  Returns how many, or
  * negative errno. */
 int domains_list(struct xs_handle *xs, struct domain **ret);

@@ -4,14 +4,17 @@
  * a reboot, from a file or from another host, or those of the operator's file for a domain that
  * another toolstack has made.  xl-vread.service runs it.
  *
- * xenstored sends an event for each new domain.  Then all domains are checked for missing devices.
- * A check that finds nothing missing changes nothing, so any number of events does no harm.
+ * xenstored sends an event for each new domain, and when a domain gets another name or its UUID: xl
+ * gives a domain that has migrated its name last.  Then all domains are checked for missing
+ * devices.  A check that finds nothing missing changes nothing, so any number of events does no
+ * harm.
  *
  * SIGHUP has all domains checked, after a change of the operator's files.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +42,53 @@ static void equip(const struct domain *d)
 	specs_free(&s);
 }
 
+#define TOKEN "domain"
+enum { WATCHED = 1, EXISTS = 2 };
+
+/* Watches the nodes that say which domain it is, or ends that. */
+static void watch_domain(struct xs_handle *xs, unsigned domid, bool begin)
+{
+	static const char *const nodes[] = {"name", "vm"};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		snprintf(path, sizeof(path), "/local/domain/%u/%s", domid, nodes[i]);
+		if (begin)
+			xs_watch(xs, path, TOKEN);
+		else
+			xs_unwatch(xs, path, TOKEN);
+	}
+}
+
+/* Follows domains that come and go.  0 or negative errno. */
+static int watch_domains(struct xs_handle *xs)
+{
+	static uint8_t state[MAX_DOMID + 1];
+	unsigned *numbers;
+	int count = domains_numbers(xs, &numbers);
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count; i++) {
+		if (!(state[numbers[i]] & WATCHED))
+			watch_domain(xs, numbers[i], true);
+		state[numbers[i]] = WATCHED | EXISTS;
+	}
+	free(numbers);
+	for (unsigned domid = 1; domid <= MAX_DOMID; domid++) {
+		if (state[domid] == WATCHED) {
+			watch_domain(xs, domid, false);
+			state[domid] = 0;
+		}
+		state[domid] &= (uint8_t)~EXISTS;
+	}
+	return 0;
+}
+
 static int look(struct xs_handle *xs)
 {
 	struct domain *domains;
-	int count = domains_list(xs, &domains);
+	int r = watch_domains(xs), count = r ?: domains_list(xs, &domains);
 
 	if (count < 0)
 		return cli_error(CLI_FAILED, "xenstore: cannot list domains: %s", strerror(-count));
@@ -54,11 +100,11 @@ static int look(struct xs_handle *xs)
 
 static int take_event(struct xs_handle *xs)
 {
-	unsigned count;
-	char **event = xs_read_watch(xs, &count);
+	char **event;
 
-	free(event);
-	return event ? look(xs) : CLI_OK;
+	while ((event = xs_check_watch(xs)))
+		free(event);
+	return look(xs);
 }
 
 static int signal_fd(void)
@@ -118,7 +164,7 @@ static int run_watch(int argc, char **argv)
 	xs = xs_open(0);
 	if (signals < 0)
 		r = cli_error(CLI_FAILED, "signalfd: %m");
-	else if (!xs || !xs_watch(xs, "@introduceDomain", "domain"))
+	else if (!xs || !xs_watch(xs, "@introduceDomain", TOKEN))
 		r = kvm_no_xenstore(errno);
 	else
 		r = serve(xs, signals);
