@@ -145,6 +145,12 @@ class Xenstored:
         with self.lock:
             self.changed([name])
 
+    def hang_up(self):
+        """Ends all connections, as if xenstored had ended."""
+        with self.lock:
+            for client in self.clients.values():
+                client.sock.shutdown(socket.SHUT_RDWR)
+
     # ---- the event loop
 
     def run(self):

@@ -21,7 +21,7 @@ from tests.support.xenfront import (
     XenHost,
 )
 
-SOON = 60  # s, however busy the machine is
+SOON = 6  # s, however busy the machine is
 
 
 @pytest.fixture
@@ -183,6 +183,18 @@ def test_a_request_before_the_backend_listens(xen, daemon, image):  # noqa: F811
         (response,) = front.responses(1)
         assert (response.id, response.status) == (3, -errno.EBADF)
         read_first(front, image)
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_xenstored_ends(xen, daemon, image, connected):  # noqa: F811
+    """vreadd ends, too, so that its service is started again, and does not seem to serve."""
+    with xen.domain(7).front() as front:
+        if connected:
+            read_first(front.connect(), image)
+        daemon.killed = True  # its exit status is that of an error
+        xen.store.hang_up()
+        assert daemon.process.wait(SOON) == 1
+    assert daemon.log().count("xenstored does not answer any more") == 1
 
 
 # ---- domains that go and come --------------------------------------------------------

@@ -2,11 +2,16 @@
 """Reports about domains and their names (tests/field/README.md), with xl-vread watch and a small
 xenstored."""
 
+import signal
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import XL_VREAD, endpoint, xenstored  # noqa: F401
 from tests.cli.test_xl_vread import DOMID, UUID, Host, watch  # noqa: F401
 from tests.cli.test_xl_vread_domain_file import allowed, introduce, put_file
+from tests.support.waiting import eventually
 
 ODD = "web 1/Ünï;$(x)"
 
@@ -88,3 +93,23 @@ def test_watches_of_domains_that_are_gone(host, watch):  # noqa: F811
     introduce(host)
     assert watch.stdout.readline() == f"domain web ({DOMID}): 1 device made\n"
     assert watches(host.store) <= 1 + 2 * 2
+
+
+def test_xenstored_ends(host):
+    """watch ends, too, so that its service is started again, and does not run in circles."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    host.keep("datanodes=dn1")
+    host.add_domain()
+    process = subprocess.Popen([XL_VREAD, "watch"], env=host.environment, text=True, **pipes)
+    try:
+        assert process.stdout.readline() == f"domain web ({DOMID}): 1 device made\n"
+        # It waits for events, which do not come any more.
+        where = Path(f"/proc/{process.pid}/wchan")
+        eventually(lambda: where.read_text().startswith("poll"))
+        host.store.hang_up()
+        _, said = process.communicate(timeout=60)
+        assert process.returncode not in (0, -signal.SIGKILL)
+        assert said.startswith("xl-vread watch: xenstore")
+    finally:
+        process.kill()
+        process.communicate()

@@ -25,6 +25,7 @@
 #include "commands.h"
 #include "domains.h"
 #include "kvm.h"
+#include "port/xen/store.h"
 #include "provision.h"
 
 /* Gives one domain its devices.  A failure is printed, and does not stop the other domains. */
@@ -98,13 +99,18 @@ static int look(struct xs_handle *xs)
 	return CLI_OK;
 }
 
+static int end_of_xenstored(void)
+{
+	return cli_error(CLI_NO_PEER, "xenstored does not answer any more");
+}
+
 static int take_event(struct xs_handle *xs)
 {
 	char **event;
 
 	while ((event = xs_check_watch(xs)))
 		free(event);
-	return look(xs);
+	return errno == EAGAIN ? look(xs) : end_of_xenstored();
 }
 
 static int signal_fd(void)
@@ -130,23 +136,26 @@ static int take_signal(struct xs_handle *xs, int signals, bool *ret_end)
 	return *ret_end ? CLI_OK : look(xs);
 }
 
-/* Runs until a signal ends it. */
-static int serve(struct xs_handle *xs, int signals)
+/* Runs until a signal, or the end of xenstored, ends it. */
+static int serve(struct xs_handle *xs, int signals, int end_fd)
 {
 	struct pollfd fds[] = {{.fd = xs_fileno(xs), .events = POLLIN},
-			       {.fd = signals, .events = POLLIN}};
+			       {.fd = signals, .events = POLLIN},
+			       {.fd = end_fd, .events = POLLIN}};
 	bool end = false;
 	int r = look(xs);
 
 	sd_notify(0, "READY=1");
 	while (!r && !end) {
-		if (poll(fds, 2, -1) < 0) {
+		if (poll(fds, 3, -1) < 0) {
 			if (errno != EINTR)
 				return cli_error(CLI_FAILED, "poll: %m");
 			continue;
 		}
 		if (fds[1].revents)
 			r = take_signal(xs, signals, &end);
+		else if (fds[2].revents)
+			r = end_of_xenstored();
 		else if (fds[0].revents)
 			r = take_event(xs);
 	}
@@ -156,20 +165,23 @@ static int serve(struct xs_handle *xs, int signals)
 static int run_watch(int argc, char **argv)
 {
 	struct xs_handle *xs;
-	int signals, r;
+	int signals, end_fd, r;
 
 	if (argc > 1)
 		return cli_usage("%s: unexpected argument", argv[1]);
 	signals = signal_fd(); /* first: a SIGHUP would end the program */
 	xs = xs_open(0);
+	end_fd = store_end_fd();
 	if (signals < 0)
 		r = cli_error(CLI_FAILED, "signalfd: %m");
 	else if (!xs || !xs_watch(xs, "@introduceDomain", TOKEN))
 		r = kvm_no_xenstore(errno);
 	else
-		r = serve(xs, signals);
+		r = serve(xs, signals, end_fd);
 	if (signals >= 0)
 		close(signals);
+	if (end_fd >= 0)
+		close(end_fd);
 	xs_close(xs);
 	return r;
 }

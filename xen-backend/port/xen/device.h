@@ -62,7 +62,8 @@ struct xen_port {
 	uint32_t domid; /* our own */
 	struct xen_limits limits;
 	struct port_events events;
-	sd_event_source *watch_io, *failed_io;
+	sd_event_source *watch_io, *failed_io, *end_io;
+	int end_fd;    /* store_end_fd() */
 	int failed_fd; /* eventfd: a worker has set the failure of a device */
 	struct xen_device *devices;
 	struct xen_domain *domains;

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <xenstore_lib.h>
 
 #include "base/number.h"
 
@@ -121,6 +125,22 @@ void store_remove_if_empty(struct xs_handle *xs, const char *format, ...)
 	if (names && count == 0)
 		xs_rm(xs, XBT_NULL, path);
 	free(names);
+}
+
+int store_end_fd(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *path = xs_daemon_socket();
+	int fd;
+
+	if (!path || strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 bool store_has_domain(struct xs_handle *xs, uint32_t domid)

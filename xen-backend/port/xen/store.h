@@ -42,6 +42,12 @@ int store_remove(struct xs_handle *xs, const char *format, ...)
 void store_remove_if_empty(struct xs_handle *xs, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
+ * Returns a descriptor that becomes readable when xenstored ends, which libxenstore does not tell a
+ * program that waits for events. -1: there is none, because xenstored is reached by a device of the
+ * kernel.
+ */
+int store_end_fd(void);
+/*
  * True if xenstored knows the domain, or does not tell: some tell only dom0. So a domain counts as
  * gone only if xenstored says so.
  */

@@ -205,23 +205,35 @@ static void on_watch(struct xen_port *p, char *path, char *token)
 	}
 }
 
+/* The daemon ends. Its supervisor starts it again, until xenstored answers. */
+static int end_with_xenstored(struct xen_port *p)
+{
+	log_error("xenstored does not answer any more: restart vreadd when xenstored answers "
+		  "again");
+	p->failed = true;
+	sd_event_source_set_enabled(p->watch_io, SD_EVENT_OFF);
+	sd_event_source_set_enabled(p->end_io, SD_EVENT_OFF);
+	return sd_event_exit(p->event, -EIO);
+}
+
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source, (void)fd, (void)events;
+	return end_with_xenstored(userdata);
+}
+
 static int on_watch_fd(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct xen_port *p = userdata;
 	char **event;
 
-	(void)fd, (void)events;
+	(void)source, (void)fd, (void)events;
 	while ((event = xs_check_watch(p->xs)) != NULL) {
 		on_watch(p, event[XS_WATCH_PATH], event[XS_WATCH_TOKEN]);
 		free(event);
 	}
-	if (errno != EAGAIN) {
-		log_error("xenstored does not answer any more: %m; restart vreadd when xenstored "
-			  "answers again");
-		p->failed = true;
-		sd_event_source_set_enabled(source, SD_EVENT_OFF);
-		return sd_event_exit(p->event, -EIO);
-	}
+	if (errno != EAGAIN)
+		return end_with_xenstored(p);
 	xen_port_update(p);
 	return 0;
 }
@@ -250,6 +262,11 @@ static int watch(struct xen_port *p)
 	char base[64];
 	int r = sd_event_add_io(p->event, &p->watch_io, xs_fileno(p->xs), EPOLLIN, on_watch_fd, p);
 
+	if (r < 0)
+		return r;
+	p->end_fd = store_end_fd();
+	if (p->end_fd >= 0)
+		r = sd_event_add_io(p->event, &p->end_io, p->end_fd, EPOLLIN, on_end, p);
 	if (r < 0)
 		return r;
 	snprintf(base, sizeof(base), "/local/domain/%u/backend/vread", p->domid);
@@ -305,7 +322,7 @@ int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_sett
 	p->xs = xs;
 	xen_port_set_limits(p, settings);
 	p->events = *events;
-	p->failed_fd = -1;
+	p->failed_fd = p->end_fd = -1;
 	r = start(p);
 	if (r) {
 		xen_port_free(p);
@@ -338,6 +355,9 @@ void xen_port_free(struct xen_port *p)
 	forget_domains(p, true);
 	sd_event_source_disable_unref(p->watch_io);
 	sd_event_source_disable_unref(p->failed_io);
+	sd_event_source_disable_unref(p->end_io);
+	if (p->end_fd >= 0)
+		close(p->end_fd);
 	if (p->failed_fd >= 0)
 		close(p->failed_fd);
 	xs_close(p->xs);
