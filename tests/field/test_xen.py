@@ -185,6 +185,35 @@ def test_a_request_before_the_backend_listens(xen, daemon, image):  # noqa: F811
         read_first(front, image)
 
 
+@pytest.mark.parametrize("supervised", [True, False])
+def test_xenstored_begins_after_vreadd(xen, start_daemon, clock, image, supervised):  # noqa: F811
+    """A vreadd that a service manager has started ends, to be started again.  Another one says that
+    it has to be."""
+    late = xen.folder / "late"
+    service = [f"NOTIFY_SOCKET={xen.folder}/notify"] if supervised else ["-u", "NOTIFY_SOCKET"]
+    wrapper = ["env", *service, *xen.wrapper, f"XENSTORED_PATH={late}"]
+    domain = xen.domain(7)
+    daemon = start_daemon(xen="auto", wrapper=wrapper)
+    assert daemon.status()["ports"]["xen"]["state"] == "unavailable"
+    clock.advance(600)
+    with daemon.front(pool_pages=64) as local:
+        read_first(local, image)
+    late.symlink_to(xen.store.path)
+    said = "there is a xenstore now"
+    clock.until(lambda: said in daemon.log(), step=1, seconds=SOON)
+    if supervised:
+        daemon.killed = True  # its exit status is that of an error
+        assert daemon.process.wait(SOON) == 1
+        start_daemon(xen="auto", wrapper=wrapper)
+        with domain.front() as front:
+            read_first(front.connect(), image)
+    else:
+        clock.advance(600)
+        with daemon.front(pool_pages=64) as local:
+            read_first(local, image)
+        assert daemon.log().count(said) == 1
+
+
 @pytest.mark.parametrize("connected", [False, True])
 def test_xenstored_ends(xen, daemon, image, connected):  # noqa: F811
     """vreadd ends, too, so that its service is started again, and does not seem to serve."""

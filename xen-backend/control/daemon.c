@@ -62,6 +62,7 @@
 #include "ring/session.h"
 
 #define FIT_CACHE_MS 1000U
+#define LOOK_FOR_XEN_MS 10000U
 
 struct daemon {
 	const struct config *config; /* from the start */
@@ -76,6 +77,7 @@ struct daemon {
 	struct helper key_agent;
 	sd_event_source *answers; /* of the datanodes, for a status */
 	struct timer *fit_cache;
+	struct timer *look_for_xen; /* running: there is no xenstore yet */
 	struct xen_disks *disks;
 	struct xen_provisioned *provisioned;
 	struct datanodes datanodes;
@@ -367,6 +369,26 @@ static int start_local(struct daemon *d, const struct port_events *events)
 	return local_port_start(&d->local, d->event, &settings, events);
 }
 
+/*
+ * Xen's port is set up when vreadd starts. Where xenstored comes later, vreadd ends, and its service
+ * manager starts it again. Nobody else would.
+ */
+static void look_for_xen(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (!xen_store_answers()) {
+		timer_start(&d->look_for_xen, d->event, LOOK_FOR_XEN_MS, look_for_xen, d);
+	} else if (getenv("NOTIFY_SOCKET")) {
+		log_warn("there is a xenstore now: vreadd ends, so that its service starts it "
+			 "again, with Xen");
+		sd_event_exit(d->event, -EAGAIN);
+	} else {
+		log_error("there is a xenstore now, and vreadd does not serve guests of Xen: "
+			  "restart vreadd");
+	}
+}
+
 static int start_xen(struct daemon *d, const struct port_events *events)
 {
 	const struct config *c = d->config;
@@ -384,7 +406,7 @@ static int start_xen(struct daemon *d, const struct port_events *events)
 		return r;
 	}
 	log_info("no xenstore here: serving local frontends only");
-	return 0;
+	return timer_start(&d->look_for_xen, d->event, LOOK_FOR_XEN_MS, look_for_xen, d);
 }
 
 static int start_ivshmem(struct daemon *d, const struct port_events *events)
@@ -550,6 +572,7 @@ static void stop(struct daemon *d)
 	peers_free(d->peers);
 	sd_event_source_disable_unref(d->answers);
 	d->fit_cache = timer_free(d->fit_cache);
+	d->look_for_xen = timer_free(d->look_for_xen);
 	datanodes_close(&d->datanodes);
 	key_agent_end();
 	helper_end(&d->key_agent);

@@ -9,6 +9,7 @@
 #define VREAD_XEN_PORT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "port/port.h"
 
@@ -21,6 +22,8 @@ struct xen_settings {
 	uint32_t max_pool_pages;
 };
 
+/* True if there is a xenstore to which this process may connect. */
+bool xen_store_answers(void);
 /* 0; -ENODEV: there is no Xen (not logged); other negative errno (logged). */
 int xen_port_start(struct xen_port **ret, sd_event *event, const struct xen_settings *settings,
 		   const struct port_events *events);

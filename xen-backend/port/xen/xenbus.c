@@ -298,6 +298,14 @@ static int start(struct xen_port *p)
 	return watch(p);
 }
 
+bool xen_store_answers(void)
+{
+	struct xs_handle *xs = xs_open(0);
+
+	xs_close(xs);
+	return xs;
+}
+
 void xen_port_set_limits(struct xen_port *p, const struct xen_settings *settings)
 {
 	p->limits = (struct xen_limits){settings->max_queues, settings->max_ring_page_order,
