@@ -153,7 +153,8 @@ static char *path_beside(const char *file, const char *name)
  * True if img->backing was written after the image that was named, as far as the times of files
  * tell.  After a commit that ends with a pivot, or if somebody starts a domain from the backing
  * file, the owner writes the backing file, and the file above it stays behind: part of the disk
- * would be of another time.
+ * would be of another time.  A tool may also have touched the backing file; then the owner's next
+ * write puts it right.
  */
 static bool is_overtaken(const struct image *img)
 {
@@ -210,10 +211,7 @@ int image_look_below(struct image *img, uint64_t offset, uint64_t length, uint64
 	if (!backing || offset >= backing->size)
 		return 0;
 	*ret = length < backing->size - offset ? length : backing->size - offset;
-	if (!is_overtaken(img))
-		return 0;
-	atomic_store(&img->overtaken, true);
-	return -EIO;
+	return is_overtaken(img) ? -EAGAIN : 0;
 }
 
 void image_close(struct image *img)
@@ -376,7 +374,7 @@ int image_changes(struct image *img, uint64_t *ret)
 
 static bool is_stale(struct image *img)
 {
-	return atomic_load(&img->overtaken) ||
+	return (img->backing && is_overtaken(img)) ||
 	       (img->format->ops->is_stale && img->format->ops->is_stale(img));
 }
 

@@ -7,7 +7,6 @@
 #define VREAD_DISK_IMAGE_IMPL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "disk/image.h"
 
@@ -45,7 +44,6 @@ struct image {
 	struct image *backing; /* holds the bytes that are not in this file; NULL: none */
 	struct image *above;   /* the image that this one backs; NULL: none */
 	const struct image_folders *folders; /* for files that it names; only while it is opened */
-	atomic_bool overtaken; /* image_look_below() failed */
 
 	pthread_mutex_t lock; /* protects the two below */
 	struct source_identity known;
@@ -61,8 +59,8 @@ int image_open_layer(const struct image_format *format, const char *path, enum s
  * that file.  Returns as image_open() does. */
 int image_open_backing(struct image *img, const char *name, const char *format, char **ret_error);
 /* Sets *ret to how many of the bytes at offset lie in img->backing, from the first one on.  Bytes
- * behind its end are zeros.  Returns 0, or -EIO if the backing file was written later than the file
- * that was named.  Then img is stale. */
+ * behind its end are zeros.  Returns 0, or -EAGAIN while the backing file is the newer one: it was
+ * written later than the file that was named. */
 int image_look_below(struct image *img, uint64_t offset, uint64_t length, uint64_t *ret);
 
 #endif
