@@ -12,11 +12,12 @@ import pytest
 from tests.image.test_hostile import extent_header, inode_offset, without_checksums, write_at
 from tests.support.disk import BlockError, blockctl
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
-from tests.support.live import content, refused
+from tests.support.live import churn, content, refused
 from tests.support.lvm_metadata import Metadata
 from tests.support.owner import VARIANTS, LiveBlock, Owner, needs_root
 from tests.support.volumes import make_ext
 from tests.support.waiting import eventually
+from tests.support.xfs_owner import VARIANTS as XFS
 from tests.support.xfs_owner import XfsOwner
 from tools.images import Physical, VolumeGroup
 from tools.images import make_disk as empty_disk
@@ -359,3 +360,66 @@ def test_unknown_words_of_lvm(tmp_path):
     metadata.replace(lambda text: text.replace(b"extent_size = ", UNKNOWN + b"extent_size = "))
     with blockctl(dn1=DataDirs(disk, ["/data"])) as blocks:
         assert blocks.open(block).read_all() == block.content()
+
+
+SHAPES = {
+    "log-su-4k": ["-l", "su=4096"],
+    "log-su-256k": ["-d", "agcount=2", "-l", "su=262144"],
+    "sectors-4k-log-su-32k": ["-s", "size=4096", "-l", "su=32768"],
+    "one-group": ["-d", "agcount=1"],
+    "many-groups": ["-d", "agcount=4"],
+    "large-inodes": ["-i", "size=2048"],
+    "directory-blocks-64k": ["-n", "size=65536"],
+    "512-byte-inodes-8k-blocks": ["-b", "size=8192", "-i", "size=512"],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_xfs_of_another_shape(tmp_path, monkeypatch, shape):
+    monkeypatch.setitem(XFS, shape, SHAPES[shape])
+    with XfsOwner(tmp_path, shape, mib=128) as owner, owner.blockctl() as blocks:
+        there = churn(owner, seed=3, count=60)
+        for block in there:
+            owner.fsync(block)
+        for block in there:
+            assert blocks.open(block).read_all() == block.content
+        owner.unmount()
+        for block in there:
+            assert blocks.open(block).read_all() == block.content
+
+
+@pytest.mark.parametrize("make", [Owner, XfsOwner])
+def test_log_on_another_device(tmp_path, monkeypatch, make):
+    """While it is in use it is refused, with the reason; an ext4 that was unmounted is served."""
+    log = tmp_path / "log"
+    with open(log, "wb") as file:
+        file.truncate(64 << 20)
+    device = subprocess.run(
+        ["losetup", "-f", "--show", log], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    try:
+        if make is Owner:
+            command = ["/sbin/mke2fs", "-q", "-F", "-b", "1024", "-O", "journal_dev", device]
+            subprocess.run(command, check=True, capture_output=True)
+            monkeypatch.setitem(VARIANTS, "log", (["-b", "1024", "-J", f"device={device}"], ""))
+        else:
+            monkeypatch.setitem(XFS, "log", ["-l", f"logdev={device},size=32m"])
+            monkeypatch.setattr(XfsOwner, "mount", with_log(device))
+        with make(tmp_path, "log") as owner:
+            block = owner.write(1, content(1, 50_000))
+            owner.fsync(block)
+            with owner.blockctl() as blocks:
+                assert "on another device" in blocks.status()[0]["missing"]
+                owner.unmount()
+                blocks.look()
+                if make is Owner:
+                    assert blocks.open(block).read_all() == block.content
+                else:
+                    assert "on another device" in blocks.status()[0]["missing"]
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+def with_log(device):
+    mount = XfsOwner.mount
+    return lambda owner, *options: mount(owner, f"logdev={device}", *options)
