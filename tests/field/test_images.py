@@ -11,6 +11,7 @@ from tests.support.formats import CONVERT, ImageControl, ImageError, qemu_io, ru
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.live import content, refused
 from tests.support.owner import LiveBlock, Owner, needs_root
+from tests.support.qemu_owner import QemuOwner
 from tests.support.vhd import FOOTER_SUM, SECTOR, child, mac_url, summed, windows_path
 from tools.vreadd import DataDirs
 
@@ -290,3 +291,19 @@ def test_base_that_is_touched(split):
         os.utime(disk)  # the domain writes to its disk
         blocks.look()
         assert blocks.open(block).read_all() == block.content
+
+
+@needs_root
+def test_file_that_another_host_may_write(tmp_path):
+    """FUSE stands for all file systems that keep pages without asking whether they are right."""
+    with QemuOwner(tmp_path, "qcow2", mib=24) as owner:
+        block = owner.write(1, content(1, 100_000))
+        owner.fsync(block)
+        with blockctl(dn1=DataDirs(owner.path, ["/data"])) as blocks:
+            assert blocks.open(block).read_all() == block.content
+            (image,) = blocks.status()[0]["images"]
+            assert image["mode"] == "direct"
+        with blockctl(dn1=DataDirs(owner.spec, ["/data"])) as blocks:
+            assert blocks.open(block).read_all() == block.content
+            (image,) = blocks.status()[0]["images"]
+            assert image["mode"] == "buffered"

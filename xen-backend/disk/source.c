@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -79,6 +81,35 @@ static uint64_t kernel_ahead(dev_t disk)
 	return found ? (uint64_t)kib << 10 : 0;
 }
 
+/* True if another host may write the file, and this host keeps pages of it for a while without
+ * asking whether they are still right. */
+static bool is_shared(const struct source *s)
+{
+	struct statfs on;
+
+	if (s->block_device || fstatfs(s->fd, &on) < 0)
+		return false;
+	switch ((uint32_t)on.f_type) {
+	case NFS_SUPER_MAGIC:
+	case SMB_SUPER_MAGIC:
+	case CIFS_SUPER_MAGIC:
+	case SMB2_SUPER_MAGIC:
+	case AFS_SUPER_MAGIC:
+	case FUSE_SUPER_MAGIC:
+	case V9FS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int go_direct(struct source *s)
+{
+	if (fcntl(s->fd, F_GETFL) & O_DIRECT)
+		return 0;
+	return fcntl(s->fd, F_SETFL, O_DIRECT) < 0 ? -errno : 0;
+}
+
 static int check(struct source *s, enum source_mode mode, char **ret_error)
 {
 	struct stat st;
@@ -98,9 +129,12 @@ static int check(struct source *s, enum source_mode mode, char **ret_error)
 				  strerror(-r));
 	if (s->size == 0)
 		return error_text(ret_error, -ENODATA, "image %s is empty (0 bytes)", s->path);
-	if (s->direct && !(fcntl(s->fd, F_GETFL) & O_DIRECT) && fcntl(s->fd, F_SETFL, O_DIRECT) < 0)
-		return error_text(ret_error, -errno, "image %s: cannot read it with O_DIRECT: %s",
-				  s->path, strerror(errno));
+	r = s->direct ? go_direct(s) : 0;
+	if (r < 0)
+		return error_text(ret_error, r, "image %s: cannot read it with O_DIRECT: %s",
+				  s->path, strerror(-r));
+	if (mode == SOURCE_AUTO && is_shared(s))
+		s->direct = go_direct(s) == 0;
 	return 0;
 }
 

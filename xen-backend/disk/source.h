@@ -5,7 +5,8 @@
  *
  * A regular file is read through the page cache, which the writer of the file shares.  A block
  * device is read with O_DIRECT: the writes of a guest reach the device by bio and leave dom0's page
- * cache stale.
+ * cache stale.  So is a file of a network file system, unless its writer is known: the writer may
+ * be on another host, and some pages here would be older than others.
  *
  * Reads are checked against the size.  A read is complete or fails.  Threads: any may read.
  */
@@ -21,7 +22,7 @@
 struct source;
 
 enum source_mode {
-	SOURCE_AUTO, /* direct for a block device, buffered for a file */
+	SOURCE_AUTO, /* direct for block devices and files of a network, else buffered */
 	SOURCE_BUFFERED,
 	SOURCE_DIRECT,
 };

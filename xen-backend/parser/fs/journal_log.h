@@ -15,8 +15,8 @@ struct journal_log {
 	struct fs *fs;
 	struct fs_file file; /* the journal's inode; block n of the file is block n of the log */
 	struct jbd2_super super;
-	/* When the file system was made, in seconds since 1970, or when it was mounted, if its owner's
-	 * clock says that this was earlier.  0: unknown. */
+	/* When the file system was made, in seconds since 1970, or when it was mounted, if its
+	 * owner's clock says that this was earlier.  0: unknown. */
 	uint64_t made;
 };
 
@@ -25,8 +25,8 @@ struct journal_tag {
 	uint32_t pos; /* block of the log that holds the copy */
 };
 
-/* The first bytes of a commit block.  Two transactions differ in them, also if they have one id: by
- * checksum or time. */
+/* The first bytes of a commit block.  Two transactions differ in them, also if they have one id:
+ * by checksum or time. */
 struct journal_commit {
 	uint32_t pos; /* 0: none */
 	uint8_t bytes[JBD2_COMMIT_BYTES];
