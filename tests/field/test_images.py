@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reports about images; README.md lists them."""
 
+import json
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from tests.support.disk import blockctl
+from tests.support.disk import blockctl, built
 from tests.support.formats import CONVERT, ImageControl, ImageError, qemu_io, run
 from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.live import content, refused
@@ -307,3 +309,28 @@ def test_file_that_another_host_may_write(tmp_path):
             assert blocks.open(block).read_all() == block.content
             (image,) = blocks.status()[0]["images"]
             assert image["mode"] == "buffered"
+
+
+def test_user_that_may_not_read(raw):
+    """As on NFS with root_squash, where no right of this host helps."""
+    path, _ = raw
+    for folder in (path.parent, *path.parent.parents[:3]):
+        folder.chmod(0o755)
+    path.chmod(0o600)
+    program = path.with_name("vread-provision")
+    shutil.copy(built("vread-provision"), program)
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program]
+    done = subprocess.run([*command, "-q", path], capture_output=True, text=True)
+    assert done.returncode == 66 and "root_squash" in done.stderr, done
+
+
+def test_base_that_is_named_by_a_protocol(raw, tmp_path):
+    path, blocks = raw
+    disk = tmp_path / "disk.qcow2"
+    run("qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", path, disk)
+    name = "json:" + json.dumps({"file": {"driver": "file", "filename": str(path)}})
+    run("qemu-img", "rebase", "-u", "-F", "raw", "-b", name, disk)
+    said = why_not(f"qcow2:{disk}")
+    command = said[said.index("qemu-img rebase") :].split(".qcow2")[0] + ".qcow2"
+    subprocess.run(command.replace("PATH", str(path)).split(), check=True)
+    check(f"qcow2:{disk}", blocks)

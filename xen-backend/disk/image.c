@@ -183,8 +183,10 @@ int image_open_backing(struct image *img, const char *name, const char *format, 
 				  image_path(img), name, format, image_format_names());
 	if (name[strcspn(name, ":/")] == ':')
 		return error_text(ret_error, -EMEDIUMTYPE,
-				  "image %s: its backing file is %s; expected the path of a file",
-				  image_path(img), name);
+				  "image %s: its backing file is %s; expected the path of a file; "
+				  "if it is a file of this host, name it while no domain uses the "
+				  "image: qemu-img rebase -u -F %s -b PATH %s",
+				  image_path(img), name, format, image_path(img));
 	path = path_beside(image_path(img), name);
 	if (!path)
 		return error_text(ret_error, -ENOMEM, "image %s: out of memory", image_path(img));

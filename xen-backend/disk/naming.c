@@ -171,11 +171,16 @@ static int wrong_kind(const struct naming *n, const char *path, mode_t mode, cha
 				  : "no regular file");
 }
 
-static const char *hint(int error)
+const char *naming_hint(int error)
 {
 	switch (error) {
 	case -ENOENT:
 		return "; check the path";
+	case -EACCES:
+		return "; let the user that runs vreadd read it: where a file server (NFS with "
+		       "root_squash) or a security module (SELinux, AppArmor) decides, vreadd has "
+		       "no "
+		       "right that overrules them";
 	case -ELOOP:
 		return "; name it by a path without links of /proc";
 	case -ENOSYS:
@@ -190,7 +195,7 @@ static const char *hint(int error)
 static int not_found(const struct naming *n, const char *path, int error, char **ret_error)
 {
 	return error_text(ret_error, error, "image %s: its backing file %s: %s%s", n->image, path,
-			  strerror(-error), hint(error));
+			  strerror(-error), naming_hint(error));
 }
 
 /* Checks the file that was found at path. */
@@ -251,7 +256,8 @@ int naming_check_kind(const char *path, mode_t mode, char **ret_error)
 
 static int image_error(const char *path, int error, char **ret_error)
 {
-	return error_text(ret_error, error, "image %s: %s%s", path, strerror(-error), hint(error));
+	return error_text(ret_error, error, "image %s: %s%s", path, strerror(-error),
+			  naming_hint(error));
 }
 
 int naming_find_image(const char *path, char **ret_error)

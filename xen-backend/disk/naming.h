@@ -34,6 +34,9 @@ int naming_find_image(const char *path, char **ret_error);
 /* The same, and opens it for reading.  Anything but a regular file or a block device is refused
  * without being opened, since opening some devices changes their state. */
 int naming_open_image(const char *path, char **ret_error);
+/* Returns what an operator can do about an error of opening, as the end of a message.  "": nothing
+ * is known. */
+const char *naming_hint(int error);
 /* 0 if mode is of a regular file or a block device; else negative errno with *ret_error. */
 int naming_check_kind(const char *path, mode_t mode, char **ret_error);
 

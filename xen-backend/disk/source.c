@@ -185,7 +185,7 @@ static int open_path(const char *path, char **ret_error)
 	if (fd >= 0)
 		return fd;
 	return error_text(ret_error, -errno, "image %s: %s%s", path, strerror(errno),
-			  errno == ENOENT ? "; check the path" : "");
+			  errno == ENOENT || errno == EACCES ? naming_hint(-errno) : "");
 }
 
 static int open_named(const char *path, const struct naming *naming, char **ret_error)
