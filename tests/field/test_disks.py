@@ -15,7 +15,7 @@ from tests.support.hdfs_dir import DataDirectory, meta_bytes
 from tests.support.live import churn, content, refused
 from tests.support.lvm_metadata import Metadata
 from tests.support.owner import VARIANTS, LiveBlock, Owner, needs_root
-from tests.support.volumes import make_ext
+from tests.support.volumes import make_ext, partitioned
 from tests.support.waiting import eventually
 from tests.support.xfs_owner import VARIANTS as XFS
 from tests.support.xfs_owner import XfsOwner
@@ -423,3 +423,21 @@ def test_log_on_another_device(tmp_path, monkeypatch, make):
 def with_log(device):
     mount = XfsOwner.mount
     return lambda owner, *options: mount(owner, f"logdev={device}", *options)
+
+
+@pytest.mark.parametrize("label", ["gpt", "dos"])
+def test_partition_grows_under_readers(tmp_path, label):
+    directory = DataDirectory(tmp_path / "tree/data")
+    block = directory.add(1, 300_000)
+    disk = partitioned(tmp_path / "disk", label, make_ext(tmp_path / "fs", tmp_path / "tree"))
+    with blockctl(dn1=DataDirs(disk, ["/data"])) as blocks:
+        handle = blocks.open(block)
+        assert handle.read(0, 100) == block.content()[:100]
+        os.truncate(disk, 96 << 20)
+        command = ["/sbin/sfdisk", "-q", "--no-reread", "-N", "1", disk]
+        subprocess.run(command, input=b", +\n", check=True, capture_output=True)
+        refused(handle.read_all, "EAGAIN")
+        blocks.look()
+        assert blocks.open(block).read_all() == block.content()
+        (system,) = blocks.status()[0]["filesystems"]
+        assert system["length"] > 64 << 20

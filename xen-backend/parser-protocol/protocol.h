@@ -46,7 +46,7 @@
 
 #include <stdint.h>
 
-#define PARSER_PROTOCOL 4U
+#define PARSER_PROTOCOL 5U
 #define PARSER_CHANNELS 4U
 #define PARSER_FIRST_FD 3
 #define PARSER_MAX_TEXT (128U << 10) /* a reason, or what is missing of LAYOUT_MAX_DATA_DIRS */
