@@ -74,7 +74,7 @@ static struct config *load_good(const char *text)
 
 static void test_defaults(void **state)
 {
-	struct config *c = load_good("");
+	struct config *c = load_good("# nothing\n");
 
 	(void)state;
 	assert_int_equal(c->log_level, LOG_LEVEL_INFO);
@@ -784,6 +784,9 @@ static void test_no_file(void **state)
 			    "readable file, see vread.conf(5)\n");
 	free(errors);
 	assert_true(load_file("/tmp", &c, &errors) < 0);
+	free(errors);
+	assert_int_equal(load_file("/dev/null", &c, &errors), -EINVAL);
+	assert_non_null(strstr(errors, "the file is empty: expected sections"));
 	free(errors);
 }
 
