@@ -370,8 +370,8 @@ static int start_local(struct daemon *d, const struct port_events *events)
 }
 
 /*
- * Xen's port is set up when vreadd starts. Where xenstored comes later, vreadd ends, and its service
- * manager starts it again. Nobody else would.
+ * Xen's port is set up when vreadd starts. Where xenstored comes later, vreadd ends, and its
+ * service manager starts it again. Nobody else would.
  */
 static void look_for_xen(void *ctx)
 {
