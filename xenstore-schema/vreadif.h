@@ -180,7 +180,8 @@
  * In case (b) the backend goes to InitWait by itself, with one exception: if it
  * closed because the frontend's nodes or rings broke the protocol, it stays
  * Closed until the frontend goes to Initialising.  A backend may stay Closed for
- * a while, in both cases, if the frontend has connected many times of late.
+ * a while, in both cases, if the frontend has connected many times of late, or
+ * if a connection has failed.
  *
  * Backend death.  A backend that is killed leaves "state" at Connected.
  *
