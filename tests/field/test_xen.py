@@ -263,6 +263,36 @@ def test_a_destroyed_domain_is_not_kept(xen, daemon, image, state):  # noqa: F81
         read_first(neighbour, image)
 
 
+def test_a_device_removed_while_it_connects(xen, daemon, image):  # noqa: F811
+    """Somebody removes the backend's nodes at any moment, and then the frontend's."""
+    for _ in range(10):
+        domain = xen.domain(7)
+        with domain.front() as front:
+            domain.wait_for(INIT_WAIT)
+            front.offer()
+            front.say(INITIALISED)
+            xen.store.remove(domain.backend)
+            eventually(lambda d=domain: not mapped(daemon, d), SOON)
+            xen.store.remove(domain.device)
+            assert domain.state is None
+    with xen.domain(7).front() as front:
+        read_first(front.connect(), image)
+
+
+def test_a_domain_without_a_uuid(xen, daemon, image):  # noqa: F811
+    """A toolstack that writes no vm node.  The next domain has the same number, and vreadd has not
+    seen the end of the first one."""
+    domain = xen.domain(7, vm=None)
+    with domain.front() as front:
+        read_first(front.connect(), image)
+        with xen.store.lock:
+            xen.store.tree.remove(domain.home)
+            xen.store.tree.remove(domain.backend)
+            successor = xen.domain(7, vm=None)
+    with successor.front() as front:
+        read_first(front.connect(), image)
+
+
 def test_two_domains_of_one_uuid(xen, daemon, image):  # noqa: F811
     """A guest that migrates within its host is two domains for a while."""
     old, new = xen.domain(7), xen.domain(9)
