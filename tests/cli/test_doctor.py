@@ -797,6 +797,21 @@ DISKS = {  # name: (command that makes it, prefix of its path, what is found, wh
         "looks like a qcow2 file but is configured as raw",
         f"name the format before the path, as in image = qcow2:/srv/dn1.qcow2, {FORMAT}",
     ),
+    "link": (
+        "mkdir {path}.d; ln -s /mnt/disk1 {path}.d/dfs; mke2fs -q -F -d {path}.d {path}",
+        "",
+        "/dfs is a symbolic link to /mnt/disk1",
+        "name the path inside the file system that has the directory in data-dirs, then xl-vread "
+        "reload",
+    ),
+    "mount-point": (
+        "mkdir -p {path}.d/data/current; printf 'storageType=DATA_NODE\\nstorageID=DS-1\\n' "
+        "> {path}.d/data/current/VERSION; mke2fs -q -F -d {path}.d {path}",
+        "",
+        "if the guest mounts this file system on /dfs, name it /data here",
+        "correct data-dirs as the reason says, then xl-vread reload; if the path is right and the "
+        "datanode has not formatted the directory yet, nothing needs to be done",
+    ),
     "unformatted": ("mke2fs -q -F -t ext4 {path}", "", "no data directory /dfs/data", UNFORMATTED),
     "no-disk": (
         "true",
@@ -825,6 +840,7 @@ def test_the_remedy_belongs_to_the_reason(findings, start, tmp_path, name):
     failed = findings(start(Directories(f"{prefix}{path}", ["/dfs/data"]))).failed
     ((text, told),) = [(k, v) for k, v in failed.items() if k.startswith("dn1: ")]
     assert said in text
+    assert ("Check the path inside the file system" in text) == (name == "unformatted")
     assert told == remedy
 
 

@@ -158,7 +158,16 @@ static const char *reason_remedy(const char *missing)
 		{"is not a disk",
 		 "is it the disk with the data directories? `xl-vread inspect IMAGE` shows what is "
 		 "on it; a disk that its guest has still to partition needs nothing"},
-		{"no data directory",
+		{"is a symbolic link",
+		 "name the path inside the file system that has the directory in data-dirs, then "
+		 "xl-vread reload"},
+		{", name it ",
+		 "correct data-dirs as the reason says, then xl-vread reload; if the path is right "
+		 "and the datanode has not formatted the directory yet, nothing needs to be done"},
+		{"share bytes and both", "in the guest, wipefs DISK lists the signatures: remove "
+					 "the one that is left over; "
+					 "vreadd looks again by itself"},
+		{"Check the path inside the file system",
 		 "has the datanode formatted its directory? is data-dirs the path inside the file "
 		 "system? `xl-vread inspect IMAGE` shows what is there"},
 	};
