@@ -286,7 +286,7 @@ def test_no_data_directory(tmp_path):
     layout = tmp_path / "layout.json"
     done = provision("--output", layout, "--data-dir", "/name", "--data-dir", "/broken", image)
     assert done.returncode == DATA
-    assert "/broken/current/VERSION is skipped: a value is empty" in done.stderr
+    assert "/broken/current/VERSION is skipped: storageID is missing or empty" in done.stderr
     assert f"image {image}: no datanode's data directory where --data-dir says" in done.stderr
     assert "no data directory of a datanode" in done.stderr
     assert not layout.exists()

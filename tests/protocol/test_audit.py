@@ -193,4 +193,5 @@ def test_a_journal_that_stops_delays_only_what_is_logged(start_daemon, journal, 
             assert (other.operation, other.status) == (STAT, -errno.EBADF)
         (opened,) = front.responses(1)
         assert (opened.operation, opened.status) == (OPEN, 0)
-        assert lines(daemon) == [line(big.id, "opened")] * 2
+        both = [line(big.id, "opened")] * 2
+        eventually(lambda: lines(daemon) == both, what="the journal has both lines")

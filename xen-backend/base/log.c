@@ -118,7 +118,7 @@ enum log_level log_get_level(void)
 static void begin_never_to_wait(void)
 {
 	static const struct sockaddr_un journal = {AF_UNIX, "/run/systemd/journal/socket"};
-	struct stat st;
+	struct stat st = {0};
 
 	if (fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
 		int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
