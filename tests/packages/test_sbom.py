@@ -110,8 +110,8 @@ def test_it_describes_each_package_and_nothing_else(bill, folder):
     assert declared["vread-frontend-dkms"].startswith("GPL-2.0-only AND ")
     comments = {package["name"]: package.get("licenseComments") for package in ours}
     assert comments["vread-hdfs"] == "Documents: GPL-2.0-or-later"
-    assert comments["vread-frontend-dkms"] == "Documents: GPL-2.0-only"
-    assert comments["libvread1"] is None
+    assert comments["vread-frontend-dkms"] == "Documents: GPL-2.0-or-later AND GPL-2.0-only"
+    assert comments["libvread1"] == "Documents: GPL-2.0-or-later"
 
 
 def test_what_packages_need(bill):
