@@ -106,15 +106,16 @@ def test_what_was_tried_is_said(tmp_path):
 
 @pytest.fixture
 def twice(tmp_path, content):
-    """(a disk whose old use and new use have the directory, a block of the new one)"""
-    tree, _ = tree_with(tmp_path / "old-tree", storage="DS-old")
+    """(a disk whose old use and new use have the directory, a block of each)"""
+    tree, directory = tree_with(tmp_path / "old-tree", storage="DS-old")
+    old = directory.add(7, 300_000)
     old_ext4(tmp_path / "disk", tree)
-    block, volume = content
-    return fdisk(tmp_path / "disk", "o", volume), block
+    new, volume = content
+    return fdisk(tmp_path / "disk", "o", volume), old, new
 
 
 def test_both_have_it(twice):
-    image, _ = twice
+    image, *_ = twice
     missing = why_not(image)
     assert f"image {image}: no data directory {DIR}: the whole disk (ext4, UUID " in missing
     assert " and partition mbr:1 (ext4, UUID " in missing
@@ -123,16 +124,16 @@ def test_both_have_it(twice):
 
 
 @needs_root
-def test_the_one_in_use_counts(tmp_path, twice):
-    image, block = twice
+@pytest.mark.parametrize("partition", ["mbr:1", "none"])
+def test_the_one_in_use_counts(tmp_path, twice, partition):
+    image, old, new = twice
     root = tmp_path / "root"
     root.mkdir()
-    subprocess.run(
-        ["mount", "-o", f"loop,offset={START},sizelimit={24 * MIB}", image, root], check=True
-    )
+    place = f",offset={START},sizelimit={24 * MIB}" if partition == "mbr:1" else ""
+    subprocess.run(["mount", "-o", f"loop{place}", image, root], check=True)
     try:
         subprocess.run(["sync", "-f", root], check=True)
-        served(image, block, "mbr:1")
+        served(image, new if partition == "mbr:1" else old, partition)
     finally:
         subprocess.run(["umount", root], check=True)
 

@@ -56,6 +56,10 @@ void check_devices(struct doctor *d);
 /* Adds a failure for each name of the list, which is changed, that nothing configures. */
 void check_names(struct doctor *d, const char *device, char *list, const char *remedy);
 
+/* The entry of this list of vreadd's status whose member `key` is `name`, or NULL. */
+const json_t *status_entry(const struct doctor *d, const char *list, const char *key,
+			   const char *name);
+
 /* kvm.c: guests of KVM, their sockets and QEMUs */
 void check_kvm(struct doctor *d);
 

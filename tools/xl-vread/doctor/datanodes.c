@@ -19,18 +19,23 @@
 #include "checks.h"
 #include "disk/image.h"
 
-/* The entry of a datanode in vreadd's status, or NULL. */
-static const json_t *status_of(const struct doctor *d, const char *datanode)
+const json_t *status_entry(const struct doctor *d, const char *list, const char *key,
+			   const char *name)
 {
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach(json_object_get(d->facts->status, "datanodes"), i, entry)
+	json_array_foreach(json_object_get(d->facts->status, list), i, entry)
 	{
-		if (!strcmp(text_member(entry, "datanode"), datanode))
+		if (!strcmp(text_member(entry, key), name))
 			return entry;
 	}
 	return NULL;
+}
+
+static const json_t *status_of(const struct doctor *d, const char *datanode)
+{
+	return status_entry(d, "datanodes", "datanode", datanode);
 }
 
 /* ---- images -------------------------------------------------------------------------------- */

@@ -65,19 +65,6 @@ static bool check_socket(struct doctor *d, const char *object, const struct conf
 
 /* ---- devices -------------------------------------------------------------------------- */
 
-static const json_t *device_of(const struct doctor *d, const char *name)
-{
-	json_t *device;
-	size_t i;
-
-	json_array_foreach(json_object_get(d->facts->status, "devices"), i, device)
-	{
-		if (!strcmp(text_member(device, "name"), name))
-			return device;
-	}
-	return NULL;
-}
-
 static void tell_no_qemu(struct doctor *d, const char *object, const struct config_ivshmem *g)
 {
 	char remedy[512];
@@ -146,7 +133,7 @@ static void check_guest(struct doctor *d, const struct config_ivshmem *g)
 	bool reachable;
 
 	snprintf(object, sizeof(object), "kvm:%.64s", g->name);
-	device = device_of(d, object);
+	device = status_entry(d, "devices", "name", object);
 	reachable = device || is_server_missing(d) || check_socket(d, object, g);
 	if (device)
 		check_device(d, object, device);
