@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.hdfs_dir import DataDirectory
 from tests.support.java_classes import compiled_java
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
 from tools.hdfs import DEFAULT_VERSION, hadoop_class_path
 from tools.images import make_datanode_image, write_layout
@@ -79,7 +80,7 @@ def length_and_crc(content):
 # ---- peculiar answers of the NameNode --------------------------------------------
 
 
-@pytest.mark.parametrize("block_id", [-9, -16, -6123456789012345678])
+@pytest.mark.parametrize("block_id", [-9, *slow(-16, -6123456789012345678)])
 def test_negative_id_of_a_block_that_is_not_striped(directory, located, block_id):
     """Blocks that HDFS 1 wrote have random ids, also negative ones as erasure-coded blocks have."""
     block = directory.add(block_id, 100_000)

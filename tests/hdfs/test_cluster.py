@@ -83,6 +83,7 @@ def test_a_daemon_that_cannot_start_is_quoted(tmp_path):
         cluster.start()
 
 
+@pytest.mark.slow
 def test_the_same_folder_has_the_old_files(tmp_path):
     with HdfsCluster(tmp_path / "c", block_size=BLOCK_SIZE, data_dirs=2) as first:
         content = write(first, tmp_path, "/kept", 2 * BLOCK_SIZE)

@@ -18,6 +18,7 @@ from tests.support.hadoop_bed import BLOCK_SIZE, PATIENCE, SOON, known, publishi
 from tests.support.hadoop_client import JAR, HadoopClient, vread_properties
 from tests.support.peers import free_address
 from tests.support.slowing import NarrowLink
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
 from tools.hdfs import HdfsCluster
 from tools.peers import Authority, peer
@@ -70,7 +71,7 @@ def tokens_there(there):
     return datanode["tokens"]
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain", "tokens"])
+@pytest.fixture(scope="module", params=[*slow(False), True], ids=["plain", "tokens"])
 def hosts(request, tmp_path_factory):
     """(cluster, vreadd here, vreadd there, a client here, the link between the vreadds)"""
     folder = tmp_path_factory.mktemp("remote")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.libhdfs import build_c_program, programs_on_a_live_image
+from tests.support.tiers import slow
 from tools.hdfs.plug_in import BUILDER_ALONE
 
 pytestmark = pytest.mark.hadoop
@@ -35,7 +36,7 @@ def all_through_vread(got):
     )
 
 
-@pytest.mark.parametrize("how", ["sequential", "positional"])
+@pytest.mark.parametrize("how", ["sequential", *slow("positional")])
 def test_same_bytes_as_stock(programs, libhdfs_read, how):
     stock = programs.run([libhdfs_read, "main", how, "/file"], vread=False)
     assert (stock.content == CONTENT, stock.statistics) == (True, None)
@@ -55,7 +56,7 @@ def test_the_class_loader_trap(programs, libhdfs_read):
     assert programs.opens() == before
 
 
-@pytest.mark.parametrize("how", ["sequential", "positional"])
+@pytest.mark.parametrize("how", [*slow("sequential"), "positional"])
 def test_any_thread_may_make_the_file_system(programs, libhdfs_read, how):
     got = programs.run([libhdfs_read, "other", how, "/file"], vread=True)
     assert got.content == CONTENT

@@ -8,10 +8,11 @@ import subprocess
 import pytest
 
 from tests.support.publisher import BLOCK_SIZE, EVENTS, PublisherBed, expected, until
+from tests.support.tiers import slow
 
 pytestmark = pytest.mark.hadoop
 
-VERSIONS = ("3.3.6", "3.4.3", "3.5.0")
+VERSIONS = (*slow("3.3.6"), "3.4.3", "3.5.0")
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tiers import slow
 from tools.hdfs import hadoop_class_path
 
 pytestmark = pytest.mark.hadoop
@@ -32,7 +33,7 @@ def class_path():
     return [TARGET / "test-classes", TARGET / "classes", *(maven / jar for jar in JUNIT)]
 
 
-@pytest.mark.parametrize("version", ["3.3.6", "3.4.3", "3.5.0"])
+@pytest.mark.parametrize("version", [*slow("3.3.6"), "3.4.3", "3.5.0"])
 def test_with(version, class_path):
     tests = [
         ".".join(path.relative_to(SOURCES).with_suffix("").parts)

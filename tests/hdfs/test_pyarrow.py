@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.libhdfs import programs_on_a_live_image
+from tests.support.tiers import slow
 from tools.hdfs.native_code import pyarrow_dir
 from tools.hdfs.plug_in import BUILDER_ALONE
 
@@ -37,7 +38,7 @@ def check_vread(got):
     assert statistics["fallback"] == {"blocks": 0, "reasons": {}}
 
 
-@pytest.mark.parametrize("how", ["sequential", "positional", "threads"])
+@pytest.mark.parametrize("how", ["sequential", *slow("positional", "threads")])
 def test_same_bytes_as_stock(programs, how):
     assert read(programs, "main", how, vread=False).statistics is None
     check_vread(read(programs, "main", how))
@@ -51,6 +52,6 @@ def test_the_class_loader_trap(programs):
     assert programs.opens() == before
 
 
-@pytest.mark.parametrize("how", ["sequential", "positional", "threads"])
+@pytest.mark.parametrize("how", [*slow("sequential", "positional"), "threads"])
 def test_any_thread_may_make_the_file_system(programs, how):
     check_vread(read(programs, "other", how))

@@ -16,6 +16,7 @@ import subprocess
 import pytest
 
 from tests.support.clock import Clock
+from tests.support.tiers import slow
 from tools.hdfs import HdfsCluster, jvm
 from tools.hdfs.demo_data import REPOSITORY
 from tools.hdfs.plug_in import READER
@@ -86,8 +87,10 @@ def read(cluster, daemon, way, folder, at_half):
     return out.strip(), log.read_text()
 
 
-@pytest.mark.parametrize("way", ["stream", "pread"])
-@pytest.mark.parametrize("fate", ["killed", "hung"])
+@pytest.mark.parametrize(
+    ("fate", "way"),
+    [("killed", "stream"), ("hung", "pread"), *slow(("killed", "pread"), ("hung", "stream"))],
+)
 def test_backend_goes_away_in_mid_stripe(cluster, tmp_path, way, fate):
     daemon = Vreadd(cluster.served())
     daemon.start()

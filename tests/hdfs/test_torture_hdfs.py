@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.hadoop_bed import torture_bed
 from tests.support.hadoop_client import compiled
+from tests.support.tiers import slow
 from tests.support.torture import check_sound, program_sources
 from tools.hdfs import jvm
 from tools.lab import java_program
@@ -47,7 +48,7 @@ def test_the_program_for_emulated_hosts_has_all_its_sources():
     assert java_program.compiled("torture", program_sources()).is_file()
 
 
-@pytest.mark.parametrize(("publisher", "file_system"), [(False, "ext4"), (True, "xfs")])
+@pytest.mark.parametrize(("publisher", "file_system"), [*slow((False, "ext4")), (True, "xfs")])
 def test_no_wrong_byte(tmp_path, publisher, file_system):
     """No wrong byte in a short torture.  It may take more than a minute: a cluster of its own
     starts, and fills its disk once."""

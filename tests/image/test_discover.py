@@ -477,6 +477,7 @@ def provisioned(tmp_path_factory):
 
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
+@pytest.mark.slow
 def test_same_as_libguestfs_says(provisioned):
     """vreadd's own look must find the same layout as vread-provision.  The test takes more than a
     minute: libguestfs boots a kernel in an emulator, and mounts six file systems there."""

@@ -233,6 +233,7 @@ def converted(path, kind, spec):
 @needs_root
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
+@pytest.mark.slow
 def test_several_disks_with_lvm_in_other_formats(tmp_path):
     """Three disks in different formats, with a volume over two and a file system on the third.  The
     layout must equal what vreadd itself finds and where the kernel places the volume."""
@@ -272,6 +273,7 @@ def test_several_disks_with_lvm_in_other_formats(tmp_path):
 
 @pytest.mark.appliance
 @pytest.mark.timeout(3600)
+@pytest.mark.slow
 def test_no_data_directory(tmp_path):
     """Directories that only resemble data directories, also if --data-dir names them, must be
     refused."""

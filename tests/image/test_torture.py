@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.disk import built
 from tests.support.owner import Owner, needs_root
+from tests.support.tiers import slow
 
 pytestmark = [needs_root, pytest.mark.spread, pytest.mark.thorough]
 READERS = 4
@@ -39,9 +40,9 @@ JOURNALLED = (["-b", "1024", "-J", "size=1"], "data=journal")
 @pytest.mark.parametrize(
     ("variant", "mib"),
     [
-        ("small-journal", 12),
+        *slow(("small-journal", 12)),
         ("default", 24),
-        ("no-checksums", 16),
+        *slow(("no-checksums", 16)),
         pytest.param(JOURNALLED, 12, id="journalled-data"),
     ],
 )

@@ -31,6 +31,7 @@ def test_backend_stopped_in_order_and_restarted(client, demo, backend):
     assert deployment.file_digest(client) == demo.sha256
 
 
+@pytest.mark.slow
 def test_reset_under_a_reader(make_client, backend, demo):
     """The guest's kernel is gone, and QEMU's connection stays.  The next kernel gets a connection
     of its own, although nobody has ended the first one."""
@@ -43,6 +44,7 @@ def test_reset_under_a_reader(make_client, backend, demo):
     assert deployment.file_digest(victim) == demo.sha256
 
 
+@pytest.mark.slow
 def test_reboot_under_a_reader(make_client, backend, demo):
     """The guest's kernel restarts the machine, in the same QEMU."""
     victim = make_client("reboot")

@@ -50,6 +50,7 @@ def test_nobody_can_ask_qemu_for_more(backend, guest_files):
         KvmGuest("master", files=guest_files, devices=arguments).start()
 
 
+@pytest.mark.slow
 def test_saved_without_the_device(backend, demo, tmp_path):
     """Unplugged, saved, restored in another QEMU, and plugged again.  A process that has the device
     open keeps the bytes that it was given, and others read as before."""

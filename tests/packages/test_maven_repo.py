@@ -184,6 +184,7 @@ def test_a_project_uses_it(artifact, version, tmp_path):
     assert done.stdout.splitlines()[-1] == f"true {version}"
 
 
+@pytest.mark.slow
 def test_a_changed_jar_is_refused(artifact, version, tmp_path):
     copied = tmp_path / "repository"
     run("cp", "-r", OURS, copied)

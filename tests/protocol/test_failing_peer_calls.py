@@ -18,6 +18,7 @@ from tests.support.failing_calls import VREADD, FailingCalls
 from tests.support.hdfs_dir import POOL
 from tests.support.localfront import Gone, Refused
 from tests.support.plain_frames import BARE, MARK, PLAIN, TRANSPORT, Frames, body_of
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
 from tools.peers import peer
 
@@ -27,6 +28,7 @@ STEP = 5  # s of vreadd's time between attempts: a link pauses after each end of
 LENGTH, GENSTAMP = 300_000, 1001
 # By the transport of a HELLO: what is in [peer].
 PROTECTION = {1: "privacy", TRANSPORT: "integrity", BARE: "authentication"}
+TRANSPORTS = (1, *slow(TRANSPORT, BARE))
 CONTENT = bytes(range(256)) * (LENGTH // 256) + b"end"
 
 
@@ -104,7 +106,7 @@ def in_frames(connection, read, content, transport):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("transport", PROTECTION)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_each_call_of_an_answering_host(start_host, authority, image, calls, transport):
     peers = peer("a", allow_datanodes="dn1", protection=PROTECTION[transport])
     daemon, address = start_host(wrapper=calls.wrapper, program=VREADD, peers=peers)
@@ -152,7 +154,7 @@ def answers(fake, connection):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("transport", PROTECTION)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_each_call_of_an_asking_host(start_daemon, authority, fake_peer, image, calls, transport):
     with fake_peer(answers) as fake:
         extra = authority.host("a", answer_timeout=60_000)

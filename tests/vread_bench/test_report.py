@@ -9,6 +9,7 @@ import statistics
 
 import pytest
 
+from tests.vread_bench.conftest import Bench
 from tools.vread_bench import plots
 from tools.vread_bench.figures import FIGURES
 from tools.vread_bench.spec import WAYS
@@ -135,8 +136,16 @@ def content():
     return document()
 
 
-def test_every_figure_of_the_paper_is_there(bench, content):
-    report = Report(bench, {"a.json": content})
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """(the report of a document, the document)"""
+    content = document()
+    bench = Bench(tmp_path_factory.mktemp("plain"))
+    return Report(bench, {"a.json": content}), content
+
+
+def test_every_figure_of_the_paper_is_there(plain):
+    report, _ = plain
     assert [figure.name for figure in FIGURES if figure.name not in FURTHER] == PAPER
     for figure in FIGURES:
         section = report.section(figure.name)
@@ -169,9 +178,10 @@ QUANTITIES = {
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
-def test_numbers_of_figures_are_those_of_the_raw_rounds(bench, content, name):
+def test_numbers_of_figures_are_those_of_the_raw_rounds(plain, name):
+    report, content = plain
     column, quantity = QUANTITIES[name]
-    rows = Report(bench, {"a.json": content}).rows(name)
+    rows = report.rows(name)
     assert len(rows) >= 4
     for row in rows:
         rounds = rounds_of(content, row)
@@ -265,8 +275,9 @@ def test_cells_of_older_files_have_the_default_setting(bench, content):
     assert Report(bench, {"a.json": content}, "old").files() == new
 
 
-def test_the_table_of_all_cells(bench, content):
-    rows = Report(bench, {"a.json": content}).rows("All cells")
+def test_the_table_of_all_cells(plain):
+    report, content = plain
+    rows = report.rows("All cells")
     assert len(rows) == len(content["cells"])
     for row in rows:
         rounds = rounds_of(content, row).values()
@@ -301,8 +312,8 @@ class References(html.parser.HTMLParser):
                 self.found.append(value)
 
 
-def test_the_page_needs_no_other_file(bench, content):
-    report = Report(bench, {"a.json": content})
+def test_the_page_needs_no_other_file(plain):
+    report, _ = plain
     references = References()
     references.feed(report.html)
     assert references.found == []

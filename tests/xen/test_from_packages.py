@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A host installed only from the packages.  xl-vread makes a datanode and a client from the files
-that docs/install.md prints, and a user of the client reads a block.  The slow tests do the same
+that docs/install.md prints, and a user of the client reads a block.  Other tests do the same
 with stock HDFS, and break everything that vread doctor and xl-vread doctor check, one at a time.
+All are slow.  `make test` instead runs tests/packages for the packages, tests/cli/test_doctor.py
+for the doctor's findings, and test_hadoop.py for HDFS.
 
 In the domains' files the tests replace only kernel, initial root, disks and memory.  The roots of
 dom0 and guests hold the contents of the .deb files, and the libraries that their Depends names.
@@ -32,13 +34,7 @@ from tools.lab.host import XenHost
 from tools.lab.installed import CONFIG, JAR, InstalledHdfs, Services
 from tools.peers import Authority, installed_host, peer
 
-pytestmark = [pytest.mark.xen, pytest.mark.timeout(2400)]
-
-
-def of_hdfs(test):
-    """Marks a slow test with HDFS.  `make test` instead runs tests/cli/test_doctor.py for the
-    doctor's findings, and test_hadoop.py for HDFS."""
-    return pytest.mark.hadoop(pytest.mark.slow(test))
+pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 
 DATANODE, USER = "dn1", "hdfs"
@@ -165,7 +161,7 @@ def test_a_block_is_read(host, services, domains, tmp_path):
     datanode.run("rm -r /data/dfs && umount /data").check()
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_a_read_goes_through_vread(host, services, hdfs):
     """A user reads a file by `hdfs dfs`; all bytes must come by vRead.  Stock HDFS, in domUs of its
     own, must find the packages' jar and libraries."""
@@ -184,7 +180,7 @@ def test_a_read_goes_through_vread(host, services, hdfs):
     assert services.bytes_read(client) - by_vread >= FILE_MIB * MIB
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_status_shows_it(services, hdfs):
     """Status must show the datanode and both devices, which belong to real domains."""
     shown(services.status_text(), hdfs.client, hdfs.datanode)
@@ -242,7 +238,7 @@ def of_group(client):
     eventually(lambda: client.run(said).rc == 0, HEALTHY_SECONDS, "the node of the group vread")
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_the_doctor_finds_nothing(host, hdfs):
     """The doctor must find nothing on a healthy host, and nothing in healthy domUs."""
     assert failures(host) == {}
@@ -250,7 +246,7 @@ def test_the_doctor_finds_nothing(host, hdfs):
     assert failures(hdfs.datanode) == {}
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_module_missing(services, hdfs):
     """The module is unloaded in a real kernel; the doctor must say so, and its remedy must load the
     module."""
@@ -265,7 +261,7 @@ def test_module_missing(services, hdfs):
     assert but_for_java(hdfs) == {}
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_wrong_permission(hdfs):
     """The node has a wrong mode, then the group lacks the user; the doctor must say so.  Its
     remedy, udevadm, must repair the node: a real udev does that."""
@@ -284,7 +280,7 @@ def test_wrong_permission(hdfs):
     assert but_for_java(hdfs) == {}
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_datanode_not_allowed(host, services, hdfs):
     """The device allows another datanode; the doctor must say so in the guest and in dom0.  The
     device is attached again by xl-vread, as the remedy says."""
@@ -305,7 +301,7 @@ def test_datanode_not_allowed(host, services, hdfs):
     assert but_for_java(hdfs) == {}
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_missing_jar(hdfs):
     """The jar is missing; the doctor must say so.  The class path is that of stock Hadoop in a
     domU."""
@@ -317,7 +313,7 @@ def test_missing_jar(hdfs):
     assert in_guest(hdfs) == {}
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_image_moved(host):
     """The image, a domain's disk, is moved away; the doctor must say so, and nothing after it is
     back."""
@@ -348,7 +344,7 @@ def configured(host, services, hdfs):
     wait_healthy(host)
 
 
-@of_hdfs
+@pytest.mark.hadoop
 def test_peer_down_and_stale_layout(host, configured, tmp_path):
     """A peer is down, and a layout is older than its image; the doctor in dom0 must report both.
     It must also report that libguestfs is missing: a layout needs vread-provision, which needs

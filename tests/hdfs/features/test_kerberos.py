@@ -19,7 +19,7 @@ from tests.support.hadoop_bed import SOON, VERSIONS, hadoop_bed, known
 from tests.support.waiting import eventually
 from tools.hdfs.kerberos import REALM, Kdc
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.slow]
 
 FEATURE = "Kerberos with SASL privacy"
 USER = f"alice@{REALM}"

@@ -6,7 +6,7 @@ import pytest
 
 from tools.hdfs.router import Router
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

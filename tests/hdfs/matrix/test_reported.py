@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.audit_log import AuditLog
 from tests.support.hadoop_bed import ONE_COLUMN, WITHOUT_TOKENS, served
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.hadoop
@@ -88,7 +89,7 @@ def test_mount_table_over_hdfs(bed, view):
 
 
 @ONE_COLUMN
-@pytest.mark.parametrize("kind", ["FileSystem", "FileContext"])
+@pytest.mark.parametrize("kind", ["FileSystem", *slow("FileContext")])
 def test_clients_of_users_are_collected(bed, kind):
     """A file system for each user or job fills the memory if anything refers to it after its end
     (https://github.com/apache/uniffle/issues/772, SPARK-41599, HIVE-9234).  A FileContext has no

@@ -6,7 +6,8 @@ Each class runs twice, one run after the other (tests/support/upstream.py).  cla
 methods that cannot agree, with the reasons.  A method that is listed and agrees is an error, too.
 build/upstream.json has the verdicts, bytes and reasons of all classes that were run last.
 
-A class takes from 20 s to five minutes, because it starts many clusters; so make test has one.
+A class takes from 20 s to five minutes, because it starts many clusters; so make test has one, of
+one version.
 """
 
 import collections
@@ -17,12 +18,13 @@ import pytest
 
 from tests.hdfs.upstream.classes import CLASSES
 from tests.support.java_classes import REPOSITORY
+from tests.support.tiers import slow
 from tests.support.upstream import run_class
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.spread]
 
 RECORD = REPOSITORY / "build" / "upstream.json"
-VERSIONS = ("3.4.3", "3.5.0")  # of JUnit 4 and JUnit 5
+VERSIONS = ("3.4.3", *slow("3.5.0"))  # of JUnit 4 and JUnit 5
 PARAMETERS = [
     pytest.param(own, id=str(own), marks=() if own.quick else pytest.mark.slow) for own in CLASSES
 ]

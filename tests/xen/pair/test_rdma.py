@@ -8,9 +8,9 @@ import json
 
 import pytest
 
+from tests.support.tiers import slow
 from tests.xen.pair.conftest import FAR, FOLDER, MIB
 from tests.xen.pair.reading import until
-from tests.xen.tiers import slow
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
 

@@ -7,7 +7,6 @@ import contextlib
 import pytest
 
 from tests.xen.pair.reading import SOON, comes_back, read, reader, stood_still, the_peer, until
-from tests.xen.tiers import slow
 from tools.lab import CommandFailed, deployment
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]
@@ -75,7 +74,8 @@ def without_udp(host):
         host.run("tc qdisc del dev eth0 root").check()
 
 
-@pytest.mark.parametrize("side", [*slow("near"), "far"])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", ["near", "far"])
 def test_a_fabric_that_breaks_where_tls_passes(reading, near_host, far_host, replicas, side):
     """UDP, and so RDMA, is blocked on one side; a native test has no RDMA.  READs under way may
     fail; then the bytes must come by TLS, and by RDMA again once UDP passes.  The test takes more

@@ -3,8 +3,8 @@
 
 import pytest
 
+from tests.support.tiers import slow
 from tests.xen.pair.reading import comes_back, counted, the_peer
-from tests.xen.tiers import slow
 from tools.lab import deployment
 
 pytestmark = [pytest.mark.xen, pytest.mark.timeout(1800)]

@@ -7,8 +7,8 @@ import pytest
 
 from tests.guest.faults import *  # noqa: F403 - tests, in the order of that file
 from tests.guest.faults import CAT, SOON, start_reader
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
-from tests.xen.tiers import slow
 from tools.lab import deployment
 
 pytestmark = pytest.mark.xen

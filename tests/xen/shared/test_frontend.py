@@ -11,8 +11,8 @@ import contextlib
 
 import pytest
 
+from tests.support.tiers import slow
 from tests.support.waiting import eventually
-from tests.xen.tiers import slow
 from tools.lab import deployment, product
 from tools.lab.guest import SAVE_TIMEOUT
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.waiting import eventually
 from tools.lab import ChannelClosed, CommandFailed, CommandTimeout, KernelComplaint
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 NOISE = random.Random(1).randbytes((3 << 20) + 17)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.waiting import eventually
 from tools.lab import deployment
 
-pytestmark = pytest.mark.xen
+pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
 SPOILT = "/dev/vda"
 ERROR = "/local/domain/0/error/backend/vread/9/0/error"

@@ -13,9 +13,8 @@ import pytest
 from tests.support.hdfs_dir import POOL
 from tests.support.waiting import eventually
 from tests.support.xen_owner import XFS_GUEST_MIB, DataDisk, load_xfs, xfs_files
-from tests.xen.tiers import slow
 
-pytestmark = [pytest.mark.xen, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 READERS = 8
 ROOM_KIB = 1024  # free space for the owner; so little that space is used again all the time
@@ -46,7 +45,7 @@ XFS = Disk("xfs", "xvdc", "xfs", "DS-xfs")
 
 
 # For ext4, `make test` instead runs test_coherence.py and tests/image/test_torture.py.
-@pytest.fixture(scope="module", params=[*slow(EXT4), XFS], ids=lambda disk: disk.kind)
+@pytest.fixture(scope="module", params=[EXT4, XFS], ids=lambda disk: disk.kind)
 def disk(request):
     return request.param
 
@@ -152,9 +151,7 @@ def torture(backend, owner, client, disk, seconds):
     return json.loads(found.stdout), json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    "seconds", [0.0, pytest.param(LONG, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
-)
+@pytest.mark.parametrize("seconds", [0.0, pytest.param(LONG, marks=pytest.mark.timeout(1800))])
 def test_no_wrong_byte(backend, owner, client, disk, empty, seconds):
     """No reader may get a wrong byte, or an error that claims a damaged image.  Natively owner and
     readers share one kernel; here the owner's writes reach dom0 by blkback.  The test takes more
