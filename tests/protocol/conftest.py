@@ -41,7 +41,7 @@ def start_daemon(tmp_path_factory, image, clock):
     yield start
     try:
         for daemon in daemons:
-            assert daemon.killed or daemon.stop() == 0, daemon.log()
+            assert daemon.killed or daemon.stop() == 0, daemon.last_words()
     finally:
         for daemon in daemons:
             daemon.kill()
@@ -56,7 +56,7 @@ def daemon(request, tmp_path_factory, image):
     running = Daemon(folder, image, local=local, clock=Clock(folder / "clock"))
     try:
         yield running
-        assert running.stop() == 0, running.log()
+        assert running.stop() == 0, running.last_words()
     finally:
         running.kill()
 

@@ -162,6 +162,10 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace")
 
+    def last_words(self):
+        """How it ended.  The reports of sanitizers are at the end of its log."""
+        return f"vreadd's exit status: {self.process.poll()}; its log ends:\n{self.log()[-6000:]}"
+
     def look(self):
         """Lets the time of the next look into the images come, and waits until vreadd has looked.
         For a daemon of one datanode with a clock."""
