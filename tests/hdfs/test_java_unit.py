@@ -16,6 +16,7 @@ TIMEOUT = 900
 
 
 def test_maven_module():
+    """It takes a minute or two: Maven compiles the module, and its tests start JVMs."""
     for stale in REPORTS.glob("TEST-*.xml"):
         stale.unlink()
     build = REPOSITORY / "hdfs-native/java/build.sh"

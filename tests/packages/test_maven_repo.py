@@ -173,6 +173,7 @@ def test_the_pom_asks_for_nothing(artifact, version):
 
 
 def test_a_project_uses_it(artifact, version, tmp_path):
+    """It takes a minute if the project's other artifacts come over the network."""
     project = make_project(tmp_path, OURS, version)
     done = maven(project, COMPILE, CLASS_PATH, "-Dmdep.outputFile=class-path")
     assert done.returncode == 0, done.stdout

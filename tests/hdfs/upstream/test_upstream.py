@@ -33,6 +33,7 @@ PARAMETERS = [
 @pytest.mark.parametrize("own", PARAMETERS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_same_verdicts(version, own, tmp_path):
+    """It takes a minute or more: the class starts its clusters twice."""
     arguments = {"version": version, "left_out": own.left_out}
     stock = run_class(own.name, tmp_path / "stock", by_vread=False, **arguments)
     vread = run_class(own.name, tmp_path / "vread", by_vread=True, **arguments)
