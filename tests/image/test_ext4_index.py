@@ -32,7 +32,7 @@ KINDS = {
     "block-maps": (["-O", "^extent,^64bit"], []),
     "bigalloc": (["-O", "bigalloc", "-C", "16384"], []),
 }
-QUICK = ("half-md4", "no-checksums", "block-maps")
+QUICK = ("half-md4", "unsigned-tea", "no-checksums", "block-maps")
 NAMES = [f"blk_{1 << 30 | n}{suffix}" for n in range(2000) for suffix in ("", "_1001.meta")]
 NAMES += [f"größe-{n}" for n in range(50)]
 ABSENT = [f"blk_{1 << 31 | n}" for n in range(300)] + ["größe", "x" * 255]

@@ -44,7 +44,8 @@ EXT4 = Disk("device", "xvdb", "ext4", "DS-device")
 XFS = Disk("xfs", "xvdc", "xfs", "DS-xfs")
 
 
-# For ext4, `make test` instead runs test_coherence.py and tests/image/test_torture.py.
+# `make test` instead runs test_coherence.py, and the tortures of ext4 and XFS on one machine:
+# tests/image/test_torture.py and tests/hdfs/test_torture_hdfs.py.
 @pytest.fixture(scope="module", params=[EXT4, XFS], ids=lambda disk: disk.kind)
 def disk(request):
     return request.param
