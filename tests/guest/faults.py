@@ -9,10 +9,16 @@ start and at the end of each test), backend, demo.
 from tests.support.waiting import eventually
 from tools.lab import deployment
 
-# A reader that reads until a read fails, and prints the error.
 CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS}"
 READ = f"{CAT} --blocks-from {deployment.BLOCKS} >/dev/null"
-READER = f"while {READ} 2>/tmp/err; do :; done; cat /tmp/err"
+# A reader that reads until a read fails, and prints the error.  One process reads the blocks 1,024
+# times, so that what happens to it happens to its reads, and not to the start of its next process.
+LONG = "/run/long.txt"
+DOUBLED = f'l=$(cat {deployment.BLOCKS}); for _ in 1 2 3 4 5 6 7 8 9 10; do l="$l\n$l"; done'
+READER = (
+    f'{DOUBLED}; echo "$l" >{LONG}; '
+    f"while {CAT} --blocks-from {LONG} >/dev/null 2>/tmp/err; do :; done; cat /tmp/err"
+)
 SOON = 120.0
 
 
