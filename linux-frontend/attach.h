@@ -45,8 +45,11 @@ struct vread_attachment {
 	/* The handler has dealt with an event of irq.  spurious: there was nothing to do. */
 	void (*event_done)(int irq, bool spurious);
 
-	/* ---- the connection.  Process context, by one thread at a time: see device.h ---- */
+	/* ---- the connection.  Process context, with dev->step held ---- */
 
+	/* The work is about to take a step.  False: it is too early, and the attachment queues the
+	 * work again.  NULL: it is never too early. */
+	bool (*begin_step)(struct vread_device *dev);
 	/* Sets *terms to the most that the backend offers.  0, or negative errno, which it has
 	 * reported as fail does. */
 	int (*read_offer)(struct vread_device *dev, struct vread_terms *terms);

@@ -3,7 +3,7 @@
  * Implements connect.h.
  *
  * Each step looks at the present state of the backend and not at events, because watches of
- * xenstore fire early, twice and late.  Removal and resume run while the work is cancelled.
+ * xenstore fire early, twice and late.
  *
  * A backend that breaks the protocol or makes an invalid offer is disconnected.  After
  * MAX_FAILURES failures, each within a minute of the one before, the device stays closed for a
@@ -270,7 +270,7 @@ static void finish_close(struct vread_device *dev)
 
 /* ---- one step ---- */
 
-void vread_connect_step(struct vread_device *dev)
+static void take_step(struct vread_device *dev)
 {
 	if (READ_ONCE(dev->faulty) &&
 	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED))
@@ -303,6 +303,24 @@ void vread_connect_step(struct vread_device *dev)
 		break;
 	}
 }
+
+void vread_connect_work(struct work_struct *work)
+{
+	struct vread_device *dev = container_of(work, struct vread_device, work);
+	enum vread_phase before;
+
+	mutex_lock(&dev->step);
+	if (!dev->held && (!dev->attach->begin_step || dev->attach->begin_step(dev))) {
+		before = dev->phase;
+		take_step(dev);
+		/* A connection has ended.  The next offer may be there, and no event tells of it. */
+		if (before != VREAD_PHASE_IDLE && dev->phase == VREAD_PHASE_IDLE)
+			take_step(dev);
+	}
+	mutex_unlock(&dev->step);
+}
+
+/* ---- beginning, sleeping and ending ---- */
 
 /* True if the backend has unmapped everything. */
 static bool backend_done(struct vread_device *dev)
@@ -339,25 +357,37 @@ static void close_gracefully(struct vread_device *dev)
 	vread_info(dev, "the backend did not close within %u s", CLOSE_TIMEOUT_MS / 1000);
 }
 
+void vread_connect_hold(struct vread_device *dev)
+{
+	mutex_lock(&dev->step);
+	dev->held = true;
+	mutex_unlock(&dev->step);
+	cancel_delayed_work_sync(&dev->retry);
+}
+
+void vread_connect_release(struct vread_device *dev)
+{
+	mutex_lock(&dev->step);
+	dev->held = false;
+	mutex_unlock(&dev->step);
+	queue_work(system_long_wq, &dev->work);
+}
+
 void vread_connect_reset(struct vread_device *dev)
 {
+	mutex_lock(&dev->step);
 	disconnect(dev, true);
+	mutex_unlock(&dev->step);
 }
 
 void vread_connect_pause(struct vread_device *dev)
 {
+	mutex_lock(&dev->step);
 	vread_link_down(dev, false);
 	if (dev->phase != VREAD_PHASE_IDLE)
 		close_gracefully(dev);
 	disconnect(dev, false);
-}
-
-void vread_connect_hold(struct vread_device *dev)
-{
-	/* Each may queue the other. */
-	cancel_delayed_work_sync(&dev->retry);
-	cancel_work_sync(&dev->work);
-	cancel_delayed_work_sync(&dev->retry);
+	mutex_unlock(&dev->step);
 }
 
 void vread_connect_stop(struct vread_device *dev)
@@ -371,7 +401,5 @@ void vread_connect_stop(struct vread_device *dev)
 void vread_connect_end(struct vread_device *dev)
 {
 	vread_connect_pause(dev);
-	/* An event handler that ran until now may have queued the work. */
-	cancel_work_sync(&dev->work);
 	vread_link_wake_all(dev);
 }

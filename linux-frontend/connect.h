@@ -3,7 +3,10 @@
  * connect.h - the frontend's side of the state machine in section 2 of vreadif.h, and the nodes of
  * a device in /dev.  xenbus.c and pci.c call it, and it calls their struct vread_attachment.
  *
- * All functions: process context, by one thread at a time for each device, as device.h says.
+ * One at a time takes a step: the device's work, or the driver while it holds the device.  A device
+ * is held from its creation, and a driver holds it while it begins, sleeps, wakes up or ends.
+ *
+ * All functions: process context.
  */
 #ifndef VREAD_CONNECT_H
 #define VREAD_CONNECT_H
@@ -11,6 +14,7 @@
 #include <linux/types.h>
 
 struct vread_device;
+struct work_struct;
 
 /* The module's parameters; main.c describes and checks them. */
 struct vread_params {
@@ -24,16 +28,21 @@ void vread_connect_init(const struct vread_params *params);
 
 /* Adds the node of device number id: /dev/vread for 0, /dev/vread1 for 1.  0 or negative errno. */
 int vread_connect_add(struct vread_device *dev, u32 id);
-/* Brings the device into the phase that the backend's state and the link require.  For dev->work.
- */
-void vread_connect_step(struct vread_device *dev);
+/* What dev->work does: brings the device into the phase that the backend's state and the link
+ * require, unless the device is held. */
+void vread_connect_work(struct work_struct *work);
+/* No step of the work runs when the call returns, or begins before vread_connect_release(). */
+void vread_connect_hold(struct vread_device *dev);
+/* The work takes steps again, and the first one soon. */
+void vread_connect_release(struct vread_device *dev);
+
+/* The next four functions: while the device is held. */
+
 /* Takes the device to the phase without rings, because the backend no longer knows this guest. */
 void vread_connect_reset(struct vread_device *dev);
-/* Waits until the device's work has ended, and lets no later try begin it. */
-void vread_connect_hold(struct vread_device *dev);
 /* Ends the connection, and waits a while for the backend to close. */
 void vread_connect_pause(struct vread_device *dev);
-/* Begins the end of a device: its nodes and its work are gone when the call returns. */
+/* Begins the end of a device, and holds it for ever: its nodes are gone when the call returns. */
 void vread_connect_stop(struct vread_device *dev);
 /* Ends a device after vread_connect_stop(): ends the connection, and wakes everybody who waits. */
 void vread_connect_end(struct vread_device *dev);

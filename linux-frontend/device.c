@@ -19,6 +19,8 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	if (init_srcu_struct(&dev->users))
 		return -ENOMEM;
 	kref_init(&dev->ref);
+	mutex_init(&dev->step);
+	dev->held = true;
 	dev->attach = attach;
 	dev->parent = parent;
 	INIT_WORK(&dev->work, work);
@@ -48,7 +50,7 @@ static void device_release(struct kref *ref)
 {
 	struct vread_device *dev = container_of(ref, struct vread_device, ref);
 
-	/* An open file may have queued the work after the device was removed. */
+	/* Whoever held a reference may have queued the work after the device was removed. */
 	cancel_work_sync(&dev->work);
 	vread_pool_destroy(dev->pool);
 	cleanup_srcu_struct(&dev->users);

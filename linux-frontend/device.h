@@ -12,6 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
+#include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
@@ -61,8 +62,11 @@ struct vread_device {
 	struct work_struct work;
 	struct delayed_work retry; /* queues `work` */
 
-	/* Used by connect.c, and by the attachment, in process context by one thread at a time: the
-	 * work, or remove and resume while no work runs. */
+	/* Held by who takes a step of the state machine: the work, or the driver that begins or
+	 * ends something.  It protects the members of this group, opens and closes the queues, and
+	 * takes the link up and down. */
+	struct mutex step;
+	bool held; /* no step by the work: the device begins, sleeps or ends */
 	enum vread_phase phase;
 	unsigned int failures;
 	unsigned long last_failure;
@@ -88,8 +92,8 @@ struct vread_device {
 	struct srcu_struct users; /* system calls that may touch pages of the pool */
 };
 
-/* Makes zeroed memory a device without name, node or pool, with one reference.  work: does
- * dev->work.  0; afterwards attach->free() frees the memory.  -ENOMEM. */
+/* Makes zeroed memory a device without name, node or pool, with one reference, and held.  work:
+ * does dev->work.  0; afterwards attach->free() frees the memory.  -ENOMEM. */
 int vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
 		      struct device *parent, work_func_t work);
 /* Gives up a reference. */

@@ -281,19 +281,6 @@ static const struct vread_attachment attachment = {
 	.free = free_device,
 };
 
-static void device_work(struct work_struct *work)
-{
-	struct vread_device *dev = container_of(work, struct vread_device, work);
-	enum vread_phase before = dev->phase;
-
-	if (READ_ONCE(dev->gone))
-		return; /* vread_remove() is running */
-	vread_connect_step(dev);
-	/* The connection of an epoch that is over has ended.  The next offer may be there. */
-	if (before != VREAD_PHASE_IDLE && dev->phase == VREAD_PHASE_IDLE)
-		vread_connect_step(dev);
-}
-
 static irqreturn_t state_event(int irq, void *arg)
 {
 	struct pci_device *pci = arg;
@@ -307,7 +294,7 @@ static void announce(struct pci_device *pci)
 {
 	pci->epoch = VREAD_IVSHMEM_EPOCH(backend_word(pci));
 	set_state(&pci->dev, XenbusStateInitialising);
-	queue_work(system_long_wq, &pci->dev.work);
+	vread_connect_release(&pci->dev);
 }
 
 /* ---- probe and remove ---- */
@@ -427,7 +414,8 @@ static int vread_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 	pci = kzalloc(sizeof(*pci), GFP_KERNEL);
-	err = pci ? vread_device_init(&pci->dev, &attachment, &pdev->dev, device_work) : -ENOMEM;
+	err = pci ? vread_device_init(&pci->dev, &attachment, &pdev->dev, vread_connect_work)
+		  : -ENOMEM;
 	if (err) {
 		kfree(pci);
 		disable(pdev);
@@ -453,7 +441,6 @@ static void vread_remove(struct pci_dev *pdev)
 	vread_connect_stop(&pci->dev);
 	vread_connect_end(&pci->dev);
 	free_vectors(pci);
-	cancel_work_sync(&pci->dev.work); /* the last state_event() may have queued the work */
 	vread_chardev_move_pool(&pci->dev);
 	unmap(pci);
 	ida_free(&ids, pci->id);

@@ -5,7 +5,6 @@
  *
  * The xenstore watch only queues the device's work, which looks at the backend's present state.
  */
-#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -23,8 +22,7 @@
 #include "xenbus.h"
 #include "vread-nodes.h"
 
-/* Completed when insmod no longer looks at the states of the devices. */
-static DECLARE_COMPLETION(registered);
+static bool registered; /* insmod no longer looks at the states of the devices */
 
 struct xen_queue {
 	struct vread_ring_grants ring;
@@ -318,23 +316,6 @@ static void free_device(struct vread_device *dev)
 	kfree(xen);
 }
 
-static const struct vread_attachment attachment = {
-	.share_ring = share_ring,
-	.unshare_ring = unshare_ring,
-	.bind = bind_events,
-	.unbind = unbind_events,
-	.notify = notify,
-	.event_done = event_done,
-	.read_offer = read_terms,
-	.share_pool = share_pool,
-	.answer = answer,
-	.backend_state = backend_state,
-	.own_state = own_state,
-	.set_state = set_state,
-	.fail = fail,
-	.free = free_device,
-};
-
 /* insmod waits up to five minutes for devices whose state is below Connected.  This module must not
  * delay insmod.  So until insmod is done, the state in memory, not in xenstore, is Closed. */
 static void hide_state(struct xen_device *xen)
@@ -350,16 +331,43 @@ static void show_state(struct xen_device *xen)
 	xen->state_hidden = false;
 }
 
-static void device_work(struct work_struct *work)
+static bool begin_step(struct vread_device *dev)
 {
-	struct vread_device *dev = container_of(work, struct vread_device, work);
-
-	wait_for_completion(&registered);
-	if (READ_ONCE(dev->gone))
-		return; /* remove_device() is running */
+	if (!smp_load_acquire(&registered))
+		return false;
 	show_state(to_xen(dev));
-	vread_connect_step(dev);
+	return true;
 }
+
+static int queue_step(struct device *device, void *unused)
+{
+	struct xen_device *xen;
+
+	device_lock(device); /* xenbus may be removing the device */
+	xen = dev_get_drvdata(device);
+	if (xen)
+		queue_work(system_long_wq, &xen->dev.work);
+	device_unlock(device);
+	return 0;
+}
+
+static const struct vread_attachment attachment = {
+	.share_ring = share_ring,
+	.unshare_ring = unshare_ring,
+	.bind = bind_events,
+	.unbind = unbind_events,
+	.notify = notify,
+	.event_done = event_done,
+	.begin_step = begin_step,
+	.read_offer = read_terms,
+	.share_pool = share_pool,
+	.answer = answer,
+	.backend_state = backend_state,
+	.own_state = own_state,
+	.set_state = set_state,
+	.fail = fail,
+	.free = free_device,
+};
 
 static void backend_changed(struct xenbus_device *xbdev, enum xenbus_state state)
 {
@@ -379,7 +387,7 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 
 	if (!xen)
 		return -ENOMEM;
-	err = vread_device_init(&xen->dev, &attachment, &xbdev->dev, device_work);
+	err = vread_device_init(&xen->dev, &attachment, &xbdev->dev, vread_connect_work);
 	if (err) {
 		kfree(xen);
 		return err;
@@ -398,6 +406,7 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	dev_set_drvdata(&xbdev->dev, xen);
 	xenbus_switch_state(xbdev, XenbusStateInitialising);
 	hide_state(xen);
+	vread_connect_release(&xen->dev);
 	return 0;
 }
 
@@ -432,9 +441,7 @@ static int vread_resume(struct xenbus_device *xbdev)
 	vread_connect_reset(&xen->dev);
 	xen->state_hidden = false;
 	WRITE_ONCE(xen->watched, false);
-	otherend = kstrdup(xbdev->otherend, GFP_KERNEL);
-	if (!otherend)
-		return -ENOMEM;
+	otherend = kstrdup(xbdev->otherend, GFP_KERNEL | __GFP_NOFAIL);
 	kfree(xen->otherend);
 	xen->otherend = otherend;
 	snprintf(xen->dev.host, sizeof(xen->dev.host), "domain %d", xbdev->otherend_id);
@@ -443,6 +450,8 @@ static int vread_resume(struct xenbus_device *xbdev)
 	if (err)
 		vread_err(&xen->dev, "cannot share the pool with domain %d again: %d",
 			  xbdev->otherend_id, err);
+	else
+		vread_connect_release(&xen->dev);
 	return err;
 }
 
@@ -469,10 +478,12 @@ int vread_xenbus_register(void)
 	/* Registered without an owner.  With one, xenbus would hold the module as long as a device
 	 * exists, and rmmod could never close a device.  Open files hold the module instead. */
 	err = __xenbus_register_frontend(&vread_driver, NULL, KBUILD_MODNAME);
-	if (err)
+	if (err) {
 		vread_suspend_unregister();
-	complete_all(&registered);
-	return err;
+		return err;
+	}
+	smp_store_release(&registered, true);
+	return driver_for_each_device(&vread_driver.driver, NULL, NULL, queue_step);
 }
 
 void vread_xenbus_unregister(void)

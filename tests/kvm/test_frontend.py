@@ -207,6 +207,25 @@ def test_sleep(host, guest, kind):
     connect(host)
 
 
+def test_sleep_beside_the_next_offer(host, guest):
+    """The host offers anew as soon as the guest has closed.  The guest hears of it when it wakes
+    up: a step beside the end of the connection would bind vectors that are just being freed."""
+    connect(host)
+    guest.run("dmesg -c >/dev/null")
+    sleeper = guest.popen("echo devices >/sys/power/pm_test && echo mem >/sys/power/state")
+    host.wait_front(CLOSING)
+    host.die()
+    connect(host)
+    assert sleeper.wait().rc == 0
+    said = guest.dmesg()
+    assert said.index("suspend debug: Waiting") < said.index("connected to the host"), said
+    assert "did not close" not in said
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    read(host, b"x" * LENGTH)
+    assert reader.wait().stdout.decode().splitlines()[-1] == f"read {LENGTH}"
+
+
 def test_no_hibernation_with_an_open_device(host, guest):
     """The device's memory is not in the image of a hibernated guest."""
     connect(host)
