@@ -195,14 +195,12 @@ static long vread_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	struct vread_file *file = filp->private_data;
 	struct vread_device *dev = file->dev;
 	bool cleaning = cmd == VREAD_IOC_REAP || cmd == VREAD_IOC_CLOSE;
-	long ret = -ENODEV;
-	int users;
+	long ret;
 
 	/* On a device that is gone, READs can still be reaped and handles closed. */
-	users = srcu_read_lock(&dev->users);
-	if (!READ_ONCE(dev->gone) || cleaning)
-		ret = dispatch(file, cmd, (void __user *)arg);
-	srcu_read_unlock(&dev->users, users);
+	if (READ_ONCE(dev->gone) && !cleaning)
+		return -ENODEV;
+	ret = dispatch(file, cmd, (void __user *)arg);
 	if (ret == -ENOTCONN && READ_ONCE(dev->gone))
 		return -ENODEV;
 	return ret;
@@ -249,7 +247,7 @@ void vread_chardev_move_pool(struct vread_device *dev)
 {
 	if (!dev->pool)
 		return;
-	synchronize_srcu(&dev->users); /* no system call touches pages from now on */
+	synchronize_srcu(&dev->users); /* nobody writes to pages from now on: the device is gone */
 	vread_pool_move(dev->pool);
 	synchronize_srcu(&dev->users); /* nobody maps old pages from now on */
 	vread_files_unmap(dev);

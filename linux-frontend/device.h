@@ -89,7 +89,9 @@ struct vread_device {
 	struct list_head waiters;
 	/* Held with spinlock by who changes the list; so who holds it may use mappings of files. */
 	struct mutex waiters_mutex;
-	struct srcu_struct users; /* system calls that may touch pages of the pool */
+	/* Held while pages of the pool are touched, but never while a process is waited for or its
+	 * memory is copied: whoever removes the device waits for it. */
+	struct srcu_struct users;
 };
 
 /* Makes zeroed memory a device without name, node or pool, with one reference, and held.  work:

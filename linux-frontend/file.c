@@ -138,6 +138,19 @@ int vread_file_close_handle(struct vread_file *file, u32 number)
 
 /* ---- slice ---- */
 
+/* False: the device is gone, and so are the pages. */
+static bool zero_slice(struct vread_file *file, struct vread_pool *pool, unsigned int pages)
+{
+	struct vread_device *dev = file->dev;
+	int users = srcu_read_lock(&dev->users);
+	bool there = !READ_ONCE(dev->gone);
+
+	if (there)
+		vread_pool_zero(pool, file->slice_first, pages);
+	srcu_read_unlock(&dev->users, users);
+	return there;
+}
+
 static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned int pages)
 {
 	struct vread_read *reads;
@@ -149,12 +162,15 @@ static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned
 	busy = bitmap_zalloc(pages, GFP_KERNEL_ACCOUNT);
 	if (reads && busy)
 		ret = vread_pool_take(pool, VREAD_AREA_SLICES, pages, &file->slice_first);
+	if (!ret && !zero_slice(file, pool, pages)) {
+		vread_pool_give(pool, file->slice_first, pages);
+		ret = -ENODEV;
+	}
 	if (ret) {
 		kfree(reads);
 		bitmap_free(busy);
 		return ret;
 	}
-	vread_pool_zero(pool, file->slice_first, pages);
 
 	file->reads = reads;
 	file->busy = busy;

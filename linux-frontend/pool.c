@@ -257,7 +257,7 @@ void vread_pool_move(struct vread_pool *pool)
 	unsigned int n;
 
 	for (n = 0; n < pool->pages; n++) {
-		if (test_bit(n, pool->used))
+		if (n >= pool->control_pages && test_bit(n, pool->used))
 			pool->frame[n] = moved(&pool->frame[n], spare);
 		else
 			pool->frame[n] = unused;

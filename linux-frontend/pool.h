@@ -77,9 +77,9 @@ unsigned int vread_pool_free_pages(struct vread_pool *pool);
 unsigned int vread_pool_slice_pages(const struct vread_pool *pool);
 void *vread_pool_address(const struct vread_pool *pool, unsigned int page);
 
-/* Moves the pool to ordinary memory, because the pages go away.  Used pages keep their bytes; for
- * all others there is one page, whose content means nothing.  Nobody may touch pages of the pool
- * meanwhile. */
+/* Moves the pool to ordinary memory, because the pages go away.  Used pages of slices keep their
+ * bytes; for all others there is one page, whose content means nothing.  Nobody may write to pages
+ * of slices meanwhile. */
 void vread_pool_move(struct vread_pool *pool);
 
 /* Writes to each used page of all pools without changing its content.  Call it while nothing else

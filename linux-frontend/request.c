@@ -35,11 +35,13 @@ struct vread_call {
 /* Keys that sign block tokens must not stay in pages that the backend can read at any time. */
 static void wipe_pages(const struct vread_call *call)
 {
+	struct vread_device *dev = call->dev;
+	int users = srcu_read_lock(&dev->users);
 	unsigned int n;
 
 	for (n = 0; n < call->pages; n++)
-		memzero_explicit(vread_pool_address(call->dev->pool, call->first + n),
-				 VREAD_PAGE_SIZE);
+		memzero_explicit(vread_pool_address(dev->pool, call->first + n), VREAD_PAGE_SIZE);
+	srcu_read_unlock(&dev->users, users);
 }
 
 static void call_release(struct kref *ref)
@@ -156,17 +158,21 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 
 /* ---- open_data of OPEN, PUBLISH and KEYS ---- */
 
-static int copy_data(struct vread_call *call, u64 data, u32 length)
+/* Puts data into the call's pages.  0, or -ENODEV: the device is gone, and so are the pages. */
+static int fill_pages(const struct vread_call *call, const void *data, u32 length)
 {
-	const char __user *from = u64_to_user_ptr(data);
-	u32 left = length, page, n;
+	struct vread_device *dev = call->dev;
+	int users = srcu_read_lock(&dev->users);
+	bool there = !READ_ONCE(dev->gone);
+	u32 done, n;
 
-	for (page = call->first; left; page++, left -= n, from += n) {
-		n = min_t(u32, left, VREAD_PAGE_SIZE);
-		if (copy_from_user(vread_pool_address(call->dev->pool, page), from, n))
-			return -EFAULT;
+	for (done = 0; there && done < length; done += n) {
+		n = min_t(u32, length - done, VREAD_PAGE_SIZE);
+		memcpy(vread_pool_address(dev->pool, call->first + done / VREAD_PAGE_SIZE),
+		       data + done, n);
 	}
-	return 0;
+	srcu_read_unlock(&dev->users, users);
+	return there ? 0 : -ENODEV;
 }
 
 static int take_control_pages(struct vread_call *call, unsigned int pages, long *left)
@@ -187,16 +193,22 @@ static int take_control_pages(struct vread_call *call, unsigned int pages, long 
 	return ret;
 }
 
-/* Runs a request with open_data that lies in the memory of a process. */
+/* Runs a request with open_data that lies in the memory of a process.  That memory may be a file of
+ * FUSE or be watched by userfaultfd, so that its owner decides how long a copy takes: nothing that
+ * others wait for is held meanwhile. */
 static int call_run_with_data(struct vread_call *call, struct vread_request *wire, u64 data,
 			      u32 length, u32 timeout_ms)
 {
+	void *copy = vmemdup_user(u64_to_user_ptr(data), length);
 	long left = wait_limit(timeout_ms);
 	int ret;
 
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
 	ret = take_control_pages(call, DIV_ROUND_UP(length, VREAD_PAGE_SIZE), &left);
 	if (!ret)
-		ret = copy_data(call, data, length);
+		ret = fill_pages(call, copy, length);
+	kvfree_sensitive(copy, length); /* perhaps keys */
 	if (ret)
 		return ret;
 	wire->pool_page = call->first;

@@ -13,19 +13,24 @@
  *   vread_holder hold SPEC [FILE] reads, waits for the device to go away for good, and for FILE,
  *                                 then looks at what it has read
  *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
+ *   vread_holder slow SPEC PART   OPEN, whose PART ("arguments" or "data") lies in a page that this
+ *                                 process gives to the kernel when the file /run/given is there
  *
  * SPEC is POOL/blk_ID_GS.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "vread-ring-user.h"
@@ -53,13 +58,12 @@ static const char *control(unsigned long request, void *argument)
 	return ioctl(fd, request, argument) < 0 ? strerrorname_np(errno) : "ok";
 }
 
-/* Returns the handle. 0: failed, and the reason was printed. */
-static uint32_t open_block(const char *spec, unsigned timeout_ms)
+/* The arguments of an OPEN, whose data are written to `data`. */
+static struct vread_ioc_open arguments(const char *spec, unsigned timeout_ms, char data[static 256])
 {
 	struct vread_open_data header = {0};
 	struct vread_ioc_open o = {.timeout_ms = timeout_ms};
-	char pool[200], data[256];
-	const char *answer;
+	char pool[200];
 
 	if (sscanf(spec, "%199[^/]/blk_%" SCNd64 "_%" SCNu64, pool, (int64_t *)&o.block_id,
 		   (uint64_t *)&o.genstamp) != 3) {
@@ -71,7 +75,16 @@ static uint32_t open_block(const char *spec, unsigned timeout_ms)
 	memcpy(data + sizeof(header), pool, strlen(pool));
 	o.data = (uintptr_t)data;
 	o.data_length = (uint32_t)(sizeof(header) + strlen(pool));
-	answer = control(VREAD_IOC_OPEN, &o);
+	return o;
+}
+
+/* Returns the handle. 0: failed, and the reason was printed. */
+static uint32_t open_block(const char *spec, unsigned timeout_ms)
+{
+	char data[256];
+	struct vread_ioc_open o = arguments(spec, timeout_ms, data);
+	const char *answer = control(VREAD_IOC_OPEN, &o);
+
 	say("open %s", answer);
 	return strcmp(answer, "ok") ? 0 : o.handle;
 }
@@ -166,6 +179,54 @@ static void keys(const char *spec)
 	open_block(spec, 30000);
 }
 
+static void *open_slowly(void *argument)
+{
+	say("open %s", control(VREAD_IOC_OPEN, argument));
+	return NULL;
+}
+
+/* Makes a page whose content somebody has to provide, and sets *watch to the descriptor that tells
+ * when it is needed. */
+static char *watched_page(int *watch)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*watch = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	range.range = (struct uffdio_range){.start = (uintptr_t)page, .len = 4096};
+	if (page == MAP_FAILED || *watch < 0 || ioctl(*watch, UFFDIO_API, &api) ||
+	    ioctl(*watch, UFFDIO_REGISTER, &range)) {
+		say("userfaultfd %s", strerrorname_np(errno));
+		exit(1);
+	}
+	return page;
+}
+
+static void slow(const char *spec, const char *part)
+{
+	int watch;
+	char *page = watched_page(&watch), *content = aligned_alloc(4096, 4096), data[256];
+	struct uffdio_copy copy = {.dst = (uintptr_t)page, .src = (uintptr_t)content, .len = 4096};
+	struct vread_ioc_open o = arguments(spec, 30000, data);
+	struct uffd_msg message;
+	pthread_t thread;
+
+	if (!strcmp(part, "data")) {
+		memcpy(content, data, sizeof(data));
+		o.data = (uintptr_t)page;
+		pthread_create(&thread, NULL, open_slowly, &o);
+	} else {
+		memcpy(content, &o, sizeof(o));
+		pthread_create(&thread, NULL, open_slowly, page);
+	}
+	say("%s", read(watch, &message, sizeof(message)) > 0 ? "asked" : "not asked");
+	while (access("/run/given", F_OK))
+		usleep(20000);
+	say("given %s", ioctl(watch, UFFDIO_COPY, &copy) ? strerrorname_np(errno) : "ok");
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -198,6 +259,8 @@ int main(int argc, char **argv)
 		hold(argv[2], argv[3]);
 	} else if (!strcmp(way, "keys") && argc == 3) {
 		keys(argv[2]);
+	} else if (!strcmp(way, "slow") && argc == 4) {
+		slow(argv[2], argv[3]);
 	} else {
 		say("usage: see vread_holder.c");
 		return 2;

@@ -267,6 +267,27 @@ def test_unplugged_under_a_reader(guest_files, tmp_path):
         guest.check_dmesg()
 
 
+@pytest.mark.parametrize("part", ["arguments", "data"])
+def test_unplugged_under_a_slow_caller(guest_files, tmp_path, part):
+    """A process decides itself how long a copy from its memory takes.  The device must go
+    meanwhile, and the call must then fail."""
+    path = tmp_path / "socket"
+    with IvshmemHost(path) as host, KvmGuest("slow", files=guest_files) as guest:
+        guest.run(f"insmod {product.MODULE}").check()
+        guest.plug(path)
+        connect(host)
+        caller = guest.popen(f"exec vread_holder slow {SPEC} {part}")
+        caller.wait_output("asked", 60)
+        guest.monitor.ask("device_del", id=DEVICE)
+        host.wait_front(CLOSING)
+        host.die()
+        guest.monitor.wait_event("DEVICE_DELETED")
+        guest.run("touch /run/given").check()
+        said = caller.wait().stdout.decode().splitlines()
+        assert sorted(said) == ["asked", "given ok", "open ENODEV"]
+        guest.check_dmesg()
+
+
 def test_no_room_for_the_memory(guest_files, tmp_path):
     """A port reserves addresses for what may be plugged, 64 MiB in this guest."""
     path = tmp_path / "socket"
