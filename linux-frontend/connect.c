@@ -210,6 +210,7 @@ static void go_connected(struct vread_device *dev)
 	}
 	dev->phase = VREAD_PHASE_CONNECTED;
 	vread_link_up(dev);
+	vread_link_recheck(dev); /* an event of its death before queue 0 was live told nothing */
 	dev->attach->set_state(dev, XenbusStateConnected);
 	vread_info(dev, "connected to %s as %s: %u queues of %u requests, pool of %u pages",
 		   dev->host, dev->role, dev->num_queues, RING_SIZE(&dev->queue[0].ring),

@@ -27,6 +27,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	INIT_DELAYED_WORK(&dev->retry, retry_now);
 	dev->role = "client";
 	init_waitqueue_head(&dev->wq);
+	init_waitqueue_head(&dev->control);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->closes);
 	INIT_LIST_HEAD(&dev->waiters);

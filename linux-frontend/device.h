@@ -74,13 +74,14 @@ struct vread_device {
 	/* The link. */
 	struct vread_queue queue[VREAD_MAX_QUEUES];
 	unsigned int num_queues;
-	const u8 *alive;      /* the alive byte; NULL: no rings */
-	const char *role;     /* static string */
-	bool takes_events;    /* PUBLISH and KEYS: role datanode, and feature-publish is 1 */
-	bool takes_user;      /* feature-user is 1 */
-	bool gone;            /* the device was removed */
-	bool faulty;          /* the backend broke the protocol */
-	wait_queue_head_t wq; /* link up or down, room on a ring, control pages free */
+	const u8 *alive;           /* the alive byte; NULL: no rings */
+	const char *role;          /* static string */
+	bool takes_events;         /* PUBLISH and KEYS: role datanode, and feature-publish is 1 */
+	bool takes_user;           /* feature-user is 1 */
+	bool gone;                 /* the device was removed */
+	bool faulty;               /* the backend broke the protocol */
+	wait_queue_head_t wq;      /* link up or down, room on a ring */
+	wait_queue_head_t control; /* link down, control pages free */
 
 	spinlock_t lock;
 	bool up;

@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -222,7 +223,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 	file->num_done++;
 	spin_unlock_irqrestore(&file->lock, flags);
 
-	wake_up_all(&file->waiter.wq);
+	wake_up_poll(&file->waiter.wq, EPOLLIN | EPOLLRDNORM);
 	vread_handle_put(handle);
 	file_put(file);
 }
@@ -373,11 +374,11 @@ static int store_completions(struct vread_file *file, const struct vread_ioc_rea
 {
 	struct vread_ioc_completion __user *to = u64_to_user_ptr(args->completions);
 	struct vread_read *read;
+	bool stored = true;
 	unsigned int n;
 
 	for (n = 0; n < args->count; n++) {
 		struct vread_ioc_completion done = {};
-		bool stored;
 
 		read = take_done(file);
 		if (!read)
@@ -388,11 +389,13 @@ static int store_completions(struct vread_file *file, const struct vread_ioc_rea
 		stored = !copy_to_user(to + n, &done, sizeof(done));
 		give_back(file, read, stored);
 		if (!stored)
-			return n ? (int)n : -EFAULT;
+			break;
 	}
+	if (!stored)
+		wake_up_poll(&file->waiter.wq, EPOLLIN | EPOLLRDNORM); /* it can be reaped again */
 	if (n && wq_has_sleeper(&file->waiter.wq))
-		wake_up_all(&file->waiter.wq); /* threads that poll for room to submit */
-	return n;
+		wake_up_poll(&file->waiter.wq, EPOLLOUT | EPOLLWRNORM); /* room to submit */
+	return n || stored ? (int)n : -EFAULT;
 }
 
 int vread_file_reap(struct vread_file *file, const struct vread_ioc_reap *args)

@@ -7,6 +7,7 @@
  */
 #include <linux/errno.h>
 #include <linux/interrupt.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 
@@ -22,13 +23,13 @@ bool vread_link_alive(const struct vread_device *dev)
 void vread_link_wake_all(struct vread_device *dev)
 {
 	struct vread_waiter *waiter;
-	unsigned long flags;
 
 	wake_up_all(&dev->wq);
-	spin_lock_irqsave(&dev->lock, flags);
+	wake_up_all(&dev->control);
+	mutex_lock(&dev->waiters_mutex);
 	list_for_each_entry (waiter, &dev->waiters, node)
 		wake_up_all(&waiter->wq);
-	spin_unlock_irqrestore(&dev->lock, flags);
+	mutex_unlock(&dev->waiters_mutex);
 }
 
 /* ---- events ---- */
@@ -47,7 +48,7 @@ static void progress(struct vread_device *dev)
 {
 	vread_link_flush_closes(dev);
 	if (wq_has_sleeper(&dev->wq))
-		wake_up_all(&dev->wq);
+		wake_up_poll(&dev->wq, EPOLLOUT | EPOLLWRNORM);
 }
 
 static irqreturn_t queue_event(int irq, void *arg)
@@ -64,7 +65,7 @@ static irqreturn_t queue_event(int irq, void *arg)
 	}
 	if (count)
 		progress(q->dev);
-	if (vread_link_check(q->dev))
+	if (vread_link_recheck(q->dev))
 		count++;
 	q->attach->event_done(irq, !count);
 	return IRQ_HANDLED;
@@ -143,8 +144,7 @@ void vread_link_down(struct vread_device *dev, bool unmapped)
 	vread_link_wake_all(dev);
 }
 
-/* Tells if the backend died under a live link.  stop: the queue takes no more from now on. */
-static bool has_died(struct vread_device *dev, bool stop)
+static bool has_died(struct vread_device *dev)
 {
 	struct vread_queue *q = &dev->queue[0];
 	unsigned long flags;
@@ -152,27 +152,25 @@ static bool has_died(struct vread_device *dev, bool stop)
 
 	spin_lock_irqsave(&q->lock, flags);
 	died = q->live && !vread_link_alive(dev);
-	if (died && stop)
-		q->live = false;
 	spin_unlock_irqrestore(&q->lock, flags);
 	return died;
 }
 
-bool vread_link_check(struct vread_device *dev)
+void vread_link_check(struct vread_device *dev)
 {
-	/* The first caller that stops the queue takes the link down. */
-	if (!has_died(dev, true))
-		return false;
-
+	if (!has_died(dev))
+		return;
 	vread_info(dev, "the backend went away; waiting for it to come back");
 	vread_link_down(dev, true);
-	return true;
 }
 
-void vread_link_recheck(struct vread_device *dev)
+bool vread_link_recheck(struct vread_device *dev)
 {
-	if (has_died(dev, false))
+	bool died = has_died(dev);
+
+	if (died)
 		queue_work(system_long_wq, &dev->work);
+	return died;
 }
 
 /* ---- requests ---- */

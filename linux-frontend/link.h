@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * link.h - the queues of a device as one link to its backend.  xenbus.c opens the link, and takes
+ * link.h - the queues of a device as one link to its backend.  connect.c opens the link, and takes
  * it up and down.  request.c, file.c and chardev.c put requests on it, and hold handles.
  *
  * The link has queues from vread_link_open() to vread_link_close().  It is up from vread_link_up()
  * to vread_link_down().  Each vread_link_up() begins a new generation.  Any function may be called
  * in any context unless its comment says otherwise.
+ *
+ * Who is woken.  A response wakes who waits for it, and pollers that wait for room on a ring
+ * (EPOLLOUT), but nobody who only waits for completions of other READs.  The link's beginning and
+ * end wake everybody.
  *
  * A handle is an open block at the backend, and belongs to one generation.  The table of the open
  * file and every request that names a handle hold a reference to it.  When the last reference is
@@ -31,7 +35,7 @@ struct vread_handle {
 	struct list_head node;
 };
 
-/* The next three functions: process context only. */
+/* Process context, with dev->step held: the next six functions. */
 
 /* Opens queues.  0 or negative errno. */
 int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int ring_order);
@@ -42,16 +46,15 @@ void vread_link_up(struct vread_device *dev);
  * write to the pool. */
 void vread_link_down(struct vread_device *dev, bool unmapped);
 
+/* Takes the link down if the backend died. */
+void vread_link_check(struct vread_device *dev);
+
 /* True if the backend still has its mapping of the ring.  The rings must not go away meanwhile:
  * for example, the caller holds the lock of a live queue. */
 bool vread_link_alive(const struct vread_device *dev);
-/* Takes the link down if the backend died.  True: this call took the link down.  For an event
- * handler, which vread_link_close() unbinds before it frees the rings, and for the device's
- * work. */
-bool vread_link_check(struct vread_device *dev);
-/* Queues the device's work if the backend died.  For all other callers that hold a reference: only
- * the work may take the link down without an event, because the work also brings the link up. */
-void vread_link_recheck(struct vread_device *dev);
+/* Queues the device's work, which takes the link down, if the backend died under a live link.  True
+ * if so. */
+bool vread_link_recheck(struct vread_device *dev);
 
 /* Puts a request on one of the queues.  0, -EAGAIN: all queues are full, or -ENOTCONN: the link is
  * down or has another generation. */
@@ -66,7 +69,7 @@ void vread_handle_put(struct vread_handle *handle);
 /* Sends the CLOSEs of handles that nobody holds any more, as far as there is room. */
 void vread_link_flush_closes(struct vread_device *dev);
 
-/* Wakes all threads that wait for the link or for READs of an open file. */
+/* Wakes all threads that wait for the link or for READs of an open file.  Process context. */
 void vread_link_wake_all(struct vread_device *dev);
 
 #endif

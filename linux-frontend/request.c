@@ -52,7 +52,7 @@ static void call_release(struct kref *ref)
 		if (call->req.operation == VREAD_OP_KEYS)
 			wipe_pages(call);
 		vread_pool_give(call->dev->pool, call->first, call->pages);
-		wake_up_all(&call->dev->wq);
+		wake_up_all(&call->dev->control);
 	}
 	if (call->handle)
 		vread_handle_put(call->handle);
@@ -181,7 +181,7 @@ static int take_control_pages(struct vread_call *call, unsigned int pages, long 
 	u32 generation = call->generation;
 	int ret = -ENOSPC;
 
-	*left = vread_wait(dev->wq,
+	*left = vread_wait(dev->control,
 			   (ret = vread_pool_take(dev->pool, VREAD_AREA_CONTROL, pages,
 						  &call->first)) == 0 ||
 				   link_lost(dev, generation),

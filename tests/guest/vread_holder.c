@@ -13,6 +13,7 @@
  *   vread_holder hold SPEC [FILE] reads, waits for the device to go away for good, and for FILE,
  *                                 then looks at what it has read
  *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
+ *   vread_holder idle             waits for completions, of which there are none
  *   vread_holder slow SPEC PART   OPEN, whose PART ("arguments" or "data") lies in a page that this
  *                                 process gives to the kernel when the file /run/given is there
  *
@@ -259,6 +260,10 @@ int main(int argc, char **argv)
 		hold(argv[2], argv[3]);
 	} else if (!strcmp(way, "keys") && argc == 3) {
 		keys(argv[2]);
+	} else if (!strcmp(way, "idle")) {
+		say("idle");
+		poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
+		say("woken");
 	} else if (!strcmp(way, "slow") && argc == 4) {
 		slow(argv[2], argv[3]);
 	} else {

@@ -239,6 +239,32 @@ def test_no_hibernation_with_an_open_device(host, guest):
     eventually(lambda: not holder.running)
 
 
+def test_an_idle_process_sleeps_on(host, guest):
+    """Processes that wait for completions are not woken by the requests of others: not once."""
+    connect(host)
+    idle = [guest.popen("exec vread_holder idle") for _ in range(4)]
+    for process in idle:
+        process.wait_output("idle", 60)
+    pids = guest.text("pidof vread_holder").split()
+    assert len(pids) == len(idle)
+    asleep = [f"/proc/{pid}/status" for pid in pids]
+    count = "cat " + " ".join(asleep) + " | grep ctxt_switches"
+    eventually(lambda: guest.text("cat " + " ".join(asleep)).count("S (sleeping)") == len(idle))
+    before = guest.text(count)
+    reader = guest.popen(f"for _ in 1 2 3 4 5; do vread_holder read {SPEC} 30000; done")
+    for _ in range(5):
+        open_block(host)
+        read(host, b"x" * LENGTH)
+        close = host.next_request()
+        assert close.operation == CLOSE
+        host.answer(close, 0)
+    assert reader.wait().stdout.decode().count(f"read {LENGTH}") == 5
+    assert guest.text(count) == before
+    host.die()
+    for process in idle:
+        process.wait_output("woken", 60)
+
+
 # ---- plugging --------------------------------------------------------------------------
 
 
