@@ -50,9 +50,25 @@ static long ioc_slice(struct vread_file *file, void __user *arg)
 	return copy_to_user(arg, &slice, sizeof(slice)) ? -EFAULT : 0;
 }
 
-static long ioc_open(struct vread_file *file, void __user *arg)
+/* Opens a block in reserved room. */
+static int open_block(struct vread_file *file, struct vread_ioc_open *open)
 {
 	struct vread_handle *handle;
+	int ret;
+
+	ret = vread_open_block(file->dev, open, &handle);
+	if (ret)
+		return ret;
+	ret = vread_file_add_handle(file, handle, &open->handle);
+	if (ret) {
+		vread_handle_put(handle);
+		vread_link_flush_closes(file->dev);
+	}
+	return ret;
+}
+
+static long ioc_open(struct vread_file *file, void __user *arg)
+{
 	struct vread_ioc_open open;
 	int ret;
 
@@ -60,13 +76,12 @@ static long ioc_open(struct vread_file *file, void __user *arg)
 		return -EACCES;
 	if (copy_from_user(&open, arg, sizeof(open)))
 		return -EFAULT;
-	ret = vread_open_block(file->dev, &open, &handle);
+	ret = vread_file_reserve_handle(file);
 	if (ret)
 		return ret;
-	ret = vread_file_add_handle(file, handle, &open.handle);
+	ret = open_block(file, &open);
 	if (ret) {
-		vread_handle_put(handle);
-		vread_link_flush_closes(file->dev);
+		vread_file_unreserve_handle(file);
 		return ret;
 	}
 	if (copy_to_user(arg, &open, sizeof(open))) {

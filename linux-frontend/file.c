@@ -107,17 +107,30 @@ struct vread_handle *vread_file_handle(struct vread_file *file, u32 number)
 	return handle;
 }
 
-int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
+int vread_file_reserve_handle(struct vread_file *file)
 {
-	int ret = -EMFILE;
+	bool room;
 
 	xa_lock(&file->handles);
-	if (file->num_handles < VREAD_FILE_HANDLES)
-		ret = __xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
-					&file->next_handle, GFP_KERNEL_ACCOUNT);
-	if (ret >= 0)
+	room = file->num_handles < VREAD_FILE_HANDLES;
+	if (room)
 		file->num_handles++;
 	xa_unlock(&file->handles);
+	return room ? 0 : -EMFILE;
+}
+
+void vread_file_unreserve_handle(struct vread_file *file)
+{
+	xa_lock(&file->handles);
+	file->num_handles--;
+	xa_unlock(&file->handles);
+}
+
+int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number)
+{
+	int ret = xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
+				  &file->next_handle, GFP_KERNEL_ACCOUNT);
+
 	return ret < 0 ? ret : 0;
 }
 

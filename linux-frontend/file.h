@@ -44,7 +44,7 @@ struct vread_file {
 
 	struct xarray handles; /* its lock also protects next_handle and num_handles */
 	u32 next_handle;
-	unsigned int num_handles;
+	unsigned int num_handles; /* in the table, and reserved */
 
 	/* Held while the slice is taken.  The four pointers and numbers that follow are constant
 	 * once slice_pages is not 0. */
@@ -66,8 +66,11 @@ struct vread_file *vread_file_create(struct vread_device *dev, struct address_sp
 /* Gives up the handles, and the caller's reference. */
 void vread_file_close(struct vread_file *file);
 
-/* Gives a handle a number.  Takes over the caller's reference, but only on success.  0, or -EMFILE
- * or -ENOMEM. */
+/* Reserves room for a handle, before the backend opens it.  0 or -EMFILE. */
+int vread_file_reserve_handle(struct vread_file *file);
+void vread_file_unreserve_handle(struct vread_file *file);
+/* Gives a handle a number, in reserved room.  Takes over the caller's reference, but only on
+ * success.  0 or -ENOMEM: the room is still reserved. */
 int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, u32 *ret_number);
 /* The handle with that number, with a reference.  NULL: no such handle. */
 struct vread_handle *vread_file_handle(struct vread_file *file, u32 number);

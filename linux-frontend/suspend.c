@@ -36,12 +36,23 @@ static int going(void)
 
 VREAD_SYSCORE(vread_syscore, going);
 
+/* A xenstore that fails for another reason does not say that the node is gone. */
+static bool has_node(const char *nodename)
+{
+	char *value = xenbus_read(XBT_NIL, nodename, "", NULL);
+
+	if (IS_ERR(value))
+		return PTR_ERR(value) != -ENOENT;
+	kfree(value);
+	return true;
+}
+
 static int is_orphan(struct device *dev, const void *unused)
 {
 	struct xenbus_device *xbdev = to_xenbus_device(dev);
 
 	/* otherend is missing if the nodes came after xenbus had looked for them. */
-	return !xbdev->otherend || !xenbus_exists(XBT_NIL, xbdev->nodename, "");
+	return !xbdev->otherend || !has_node(xbdev->nodename);
 }
 
 /* Makes xenbus look at the nodes, if there are any, by writing the state that is there. */

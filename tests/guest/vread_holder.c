@@ -13,6 +13,7 @@
  *   vread_holder hold SPEC [FILE] reads, waits for the device to go away for good, and for FILE,
  *                                 then looks at what it has read
  *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
+ *   vread_holder many SPEC N      OPENs one after the other, N of them, then eight at the same time
  *   vread_holder idle             waits for completions, of which there are none
  *   vread_holder slow SPEC PART   OPEN, whose PART ("arguments" or "data") lies in a page that this
  *                                 process gives to the kernel when the file /run/given is there
@@ -48,10 +49,12 @@ static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
+	flockfile(stdout);
 	vprintf(format, args);
-	va_end(args);
 	putchar('\n');
 	fflush(stdout);
+	funlockfile(stdout);
+	va_end(args);
 }
 
 static const char *control(unsigned long request, void *argument)
@@ -186,6 +189,26 @@ static void *open_slowly(void *argument)
 	return NULL;
 }
 
+static void open_many(const char *spec, unsigned count)
+{
+	enum { RACERS = 8 };
+	pthread_t thread[RACERS];
+	struct vread_ioc_open o[RACERS];
+	char data[256];
+
+	for (unsigned n = 0; n < count; n++) {
+		o[0] = arguments(spec, 30000, data);
+		if (ioctl(fd, VREAD_IOC_OPEN, &o[0]))
+			say("open %u %s", n, strerrorname_np(errno));
+	}
+	for (unsigned n = 0; n < RACERS; n++) {
+		o[n] = arguments(spec, 30000, data);
+		pthread_create(&thread[n], NULL, open_slowly, &o[n]);
+	}
+	for (unsigned n = 0; n < RACERS; n++)
+		pthread_join(thread[n], NULL);
+}
+
 /* Makes a page whose content somebody has to provide, and sets *watch to the descriptor that tells
  * when it is needed. */
 static char *watched_page(int *watch)
@@ -260,6 +283,8 @@ int main(int argc, char **argv)
 		hold(argv[2], argv[3]);
 	} else if (!strcmp(way, "keys") && argc == 3) {
 		keys(argv[2]);
+	} else if (!strcmp(way, "many") && argc == 4) {
+		open_many(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
 	} else if (!strcmp(way, "idle")) {
 		say("idle");
 		poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);

@@ -239,6 +239,20 @@ def test_no_hibernation_with_an_open_device(host, guest):
     eventually(lambda: not holder.running)
 
 
+def test_handles_of_one_file(host, guest):
+    """Threads that open at the same time do not get more handles at the backend than one by one."""
+    connect(host)
+    opener = guest.popen(f"exec vread_holder many {SPEC} 4093")
+    for _ in range(4093):
+        open_block(host)
+    requests = [host.next_request() for _ in range(3)]
+    opener.wait_output("open EMFILE\n" * 5, 60)
+    for request in requests:
+        host.answer(request, 0, handle=7, u=BLOCK)
+    said = opener.wait().stdout.decode().splitlines()
+    assert sorted(said) == [*["open EMFILE"] * 5, *["open ok"] * 3]
+
+
 def test_an_idle_process_sleeps_on(host, guest):
     """Processes that wait for completions are not woken by the requests of others: not once."""
     connect(host)
