@@ -59,6 +59,9 @@ struct vread_attachment {
 	/* Tells the backend the terms, the rings, the event channels and the pool.  0, or negative
 	 * errno, which it has reported as fail does. */
 	int (*answer)(struct vread_device *dev, const struct vread_terms *terms);
+	/* No backend is connected.  True if none has the pool mapped any more, whatever it has
+	 * told: the pages may be used for something else.  Called when the pool has been shared. */
+	bool (*let_go)(struct vread_device *dev);
 	/* The backend's state; Unknown if the backend has told none. */
 	enum xenbus_state (*backend_state)(struct vread_device *dev);
 	enum xenbus_state (*own_state)(struct vread_device *dev);

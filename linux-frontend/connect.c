@@ -178,6 +178,24 @@ static bool gave_up(const struct vread_device *dev)
 	       !time_after(jiffies, dev->last_failure + FAILURE_PERIOD);
 }
 
+/* True: nobody has the pool mapped, and its pages that were in quarantine are free.  The link is
+ * down. */
+static bool take_back(struct vread_device *dev)
+{
+	if (dev->pool) {
+		if (!dev->attach->let_go(dev))
+			return false;
+		vread_pool_unmapped(dev->pool);
+	}
+	return true;
+}
+
+/* Nobody tells when the last mapping of the pool goes. */
+static void try_later(struct vread_device *dev)
+{
+	queue_delayed_work(system_long_wq, &dev->retry, HZ);
+}
+
 static void connect(struct vread_device *dev)
 {
 	struct vread_terms terms = {};
@@ -186,9 +204,12 @@ static void connect(struct vread_device *dev)
 		queue_delayed_work(system_long_wq, &dev->retry, FAILURE_PERIOD + HZ);
 		return;
 	}
-	/* A backend in InitWait has nothing mapped. */
-	if (dev->pool)
-		vread_pool_unmapped(dev->pool);
+	/* A backend in InitWait has nothing mapped.  One that was killed before may have. */
+	if (!take_back(dev)) {
+		vread_info(dev, "an earlier backend still has the pool mapped; waiting");
+		try_later(dev);
+		return;
+	}
 	if (negotiate(dev, &terms) || prepare(dev, &terms)) {
 		count_failure(dev);
 		return;
@@ -219,19 +240,18 @@ static void go_connected(struct vread_device *dev)
 
 /* ---- disconnecting ---- */
 
-/* unmapped: see vread_link_down(). */
-static void take_down(struct vread_device *dev, bool unmapped)
+static void take_down(struct vread_device *dev)
 {
 	bool was_up = READ_ONCE(dev->up);
 
-	vread_link_down(dev, unmapped);
+	vread_link_down(dev);
 	if (was_up)
 		vread_info(dev, "disconnected");
 }
 
-static void disconnect(struct vread_device *dev, bool unmapped)
+static void disconnect(struct vread_device *dev)
 {
-	take_down(dev, unmapped);
+	take_down(dev);
 	vread_link_close(dev);
 	dev->phase = VREAD_PHASE_IDLE;
 	WRITE_ONCE(dev->faulty, false);
@@ -239,8 +259,7 @@ static void disconnect(struct vread_device *dev, bool unmapped)
 
 static void begin_close(struct vread_device *dev)
 {
-	count_failure(dev);
-	take_down(dev, false);
+	take_down(dev);
 	dev->phase = VREAD_PHASE_CLOSING;
 	dev->attach->set_state(dev, XenbusStateClosing);
 }
@@ -250,7 +269,7 @@ static void begin_close(struct vread_device *dev)
 static void follow_close(struct vread_device *dev)
 {
 	if (dev->phase != VREAD_PHASE_IDLE) {
-		take_down(dev, false);
+		take_down(dev);
 		dev->phase = VREAD_PHASE_CLOSING;
 	}
 	dev->attach->set_state(dev, XenbusStateClosed);
@@ -261,9 +280,9 @@ static void finish_close(struct vread_device *dev)
 	bool idle = dev->phase == VREAD_PHASE_IDLE;
 
 	if (!idle)
-		disconnect(dev, true);
-	else if (dev->pool)
-		vread_pool_unmapped(dev->pool);
+		disconnect(dev);
+	if (!take_back(dev))
+		try_later(dev);
 	/* Initialising stays: with this state a new frontend asks for a connection. */
 	if (!idle || dev->attach->own_state(dev) == XenbusStateClosing)
 		dev->attach->set_state(dev, XenbusStateClosed);
@@ -274,11 +293,16 @@ static void finish_close(struct vread_device *dev)
 static void take_step(struct vread_device *dev)
 {
 	if (READ_ONCE(dev->faulty) &&
-	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED))
+	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED)) {
+		count_failure(dev);
 		begin_close(dev);
+	}
 	/* The event of a backend's death may be lost. */
 	if (dev->phase == VREAD_PHASE_CONNECTED)
 		vread_link_check(dev);
+	/* It died.  Its ring was unmapped first, so the pool may be mapped a little longer. */
+	if (dev->phase == VREAD_PHASE_CONNECTED && !dev->up && !take_back(dev))
+		try_later(dev);
 
 	switch (dev->attach->backend_state(dev)) {
 	case XenbusStateInitWait:
@@ -314,7 +338,7 @@ void vread_connect_work(struct work_struct *work)
 	if (!dev->held && (!dev->attach->begin_step || dev->attach->begin_step(dev))) {
 		before = dev->phase;
 		take_step(dev);
-		/* A connection has ended.  The next offer may be there, and no event tells of it. */
+		/* A connection has ended.  No event tells of an offer that is there already. */
 		if (before != VREAD_PHASE_IDLE && dev->phase == VREAD_PHASE_IDLE)
 			take_step(dev);
 	}
@@ -374,20 +398,23 @@ void vread_connect_release(struct vread_device *dev)
 	queue_work(system_long_wq, &dev->work);
 }
 
-void vread_connect_reset(struct vread_device *dev)
+void vread_connect_wake(struct vread_device *dev, bool known)
 {
 	mutex_lock(&dev->step);
-	disconnect(dev, true);
+	if (dev->phase != VREAD_PHASE_IDLE && known)
+		begin_close(dev);
+	else
+		disconnect(dev);
 	mutex_unlock(&dev->step);
 }
 
 void vread_connect_pause(struct vread_device *dev)
 {
 	mutex_lock(&dev->step);
-	vread_link_down(dev, false);
+	vread_link_down(dev);
 	if (dev->phase != VREAD_PHASE_IDLE)
 		close_gracefully(dev);
-	disconnect(dev, false);
+	disconnect(dev);
 	mutex_unlock(&dev->step);
 }
 

@@ -38,8 +38,9 @@ void vread_connect_release(struct vread_device *dev);
 
 /* The next four functions: while the device is held. */
 
-/* Takes the device to the phase without rings, because the backend no longer knows this guest. */
-void vread_connect_reset(struct vread_device *dev);
+/* The guest wakes up without having closed its connection.  known: the backend knows of it, so that
+ * it has to be closed first; else it is forgotten. */
+void vread_connect_wake(struct vread_device *dev, bool known);
 /* Ends the connection, and waits a while for the backend to close. */
 void vread_connect_pause(struct vread_device *dev);
 /* Begins the end of a device, and holds it for ever: its nodes are gone when the call returns. */

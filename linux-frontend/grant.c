@@ -126,16 +126,16 @@ static int grant_all(struct vread_pool_grants *grants, domid_t domid)
 	return 0;
 }
 
-int vread_regrant_pool(struct vread_pool_grants *grants, domid_t domid)
+bool vread_regrant_pool(struct vread_pool_grants *grants, domid_t domid)
 {
 	unsigned int n;
 
 	for (n = 0; n < total_pages(grants); n++) {
 		if (!vread_end_access_ref(grants->gref[n]))
-			return -EBUSY;
+			return false;
 		grant_page(grants, n, domid);
 	}
-	return 0;
+	return true;
 }
 
 void vread_ungrant_pool(struct vread_pool_grants *grants)

@@ -43,8 +43,9 @@ void vread_ungrant_ring(struct vread_ring_grants *ring);
  * -ENOSPC: too few grant references. */
 struct vread_pool *vread_grant_pool(struct vread_pool_grants *grants, domid_t domid,
 				    unsigned int pages);
-/* Grants all pages again, after a restore emptied the grant table.  0 or -EBUSY. */
-int vread_regrant_pool(struct vread_pool_grants *grants, domid_t domid);
+/* Ends all grants, and grants the pages again: a restore empties the grant table.  False: the other
+ * end has a page mapped, and some pages may have been granted again. */
+bool vread_regrant_pool(struct vread_pool_grants *grants, domid_t domid);
 /* Ends all grants, when the device is gone.  The pages live as long as the pool. */
 void vread_ungrant_pool(struct vread_pool_grants *grants);
 /* The grant reference of the first directory page. */

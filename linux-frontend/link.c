@@ -119,7 +119,7 @@ void vread_link_up(struct vread_device *dev)
 	vread_link_wake_all(dev);
 }
 
-void vread_link_down(struct vread_device *dev, bool unmapped)
+void vread_link_down(struct vread_device *dev)
 {
 	LIST_HEAD(closes);
 	struct vread_handle *handle, *next;
@@ -139,8 +139,6 @@ void vread_link_down(struct vread_device *dev, bool unmapped)
 	list_for_each_entry_safe (handle, next, &closes, node)
 		kfree(handle);
 
-	if (unmapped && dev->pool)
-		vread_pool_unmapped(dev->pool);
 	vread_link_wake_all(dev);
 }
 
@@ -161,7 +159,7 @@ void vread_link_check(struct vread_device *dev)
 	if (!has_died(dev))
 		return;
 	vread_info(dev, "the backend went away; waiting for it to come back");
-	vread_link_down(dev, true);
+	vread_link_down(dev);
 }
 
 bool vread_link_recheck(struct vread_device *dev)

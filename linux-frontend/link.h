@@ -42,9 +42,8 @@ int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int 
 /* Closes all queues.  The link must be down. */
 void vread_link_close(struct vread_device *dev);
 void vread_link_up(struct vread_device *dev);
-/* Completes every request with -ENOTCONN and takes no more.  unmapped: the backend can no longer
- * write to the pool. */
-void vread_link_down(struct vread_device *dev, bool unmapped);
+/* Completes every request with -ENOTCONN and takes no more. */
+void vread_link_down(struct vread_device *dev);
 
 /* Takes the link down if the backend died. */
 void vread_link_check(struct vread_device *dev);

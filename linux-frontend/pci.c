@@ -249,6 +249,12 @@ static struct vread_pool *share_pool(struct vread_device *dev, unsigned int page
 	return pool;
 }
 
+/* The memory is the device's.  The states tell whether a backend uses it. */
+static bool let_go(struct vread_device *dev)
+{
+	return true;
+}
+
 static int answer(struct vread_device *dev, const struct vread_terms *terms)
 {
 	struct vread_ivshmem_control *there = control(to_pci(dev));
@@ -274,6 +280,7 @@ static const struct vread_attachment attachment = {
 	.read_offer = read_offer,
 	.share_pool = share_pool,
 	.answer = answer,
+	.let_go = let_go,
 	.backend_state = backend_state,
 	.own_state = own_state,
 	.set_state = set_state,

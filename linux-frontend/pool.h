@@ -13,8 +13,9 @@
  * small slices do not divide the room of large ones.
  *
  * Quarantine.  After a disconnect the old backend may still have the pool mapped and may still
- * write to it.  A range that is given back in this time stays reserved until that backend is known
- * to have unmapped the pool.
+ * write to it, also when it is dead: an adapter for RDMA holds the pages longer than the process
+ * that used it.  A range that is given back in this time stays reserved until the pool is known to
+ * be mapped nowhere.
  *
  * Locking: any context unless the comment says otherwise.  The pool has its own lock, the
  * innermost lock.

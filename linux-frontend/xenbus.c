@@ -208,6 +208,14 @@ static struct vread_pool *share_pool(struct vread_device *dev, unsigned int page
 	return vread_grant_pool(&xen->pool, xen->xbdev->otherend_id, pages);
 }
 
+/* The grant table shows what Xen knows.  A grant ends only where nobody has the page mapped. */
+static bool let_go(struct vread_device *dev)
+{
+	struct xen_device *xen = to_xen(dev);
+
+	return vread_regrant_pool(&xen->pool, xen->xbdev->otherend_id);
+}
+
 static int publish_queue(struct xen_device *xen, struct xenbus_transaction t, unsigned int index)
 {
 	const struct xen_queue *xq = &xen->queue[index];
@@ -362,6 +370,7 @@ static const struct vread_attachment attachment = {
 	.read_offer = read_terms,
 	.share_pool = share_pool,
 	.answer = answer,
+	.let_go = let_go,
 	.backend_state = backend_state,
 	.own_state = own_state,
 	.set_state = set_state,
@@ -428,31 +437,32 @@ static int remove_device_int(struct xenbus_device *xbdev)
 	return 0;
 }
 
+/* A toolstack that restores a guest makes new nodes, whose state is Initialising. */
+static bool nodes_stayed(const struct xenbus_device *xbdev)
+{
+	unsigned int state = xenbus_read_unsigned(xbdev->nodename, "state", XenbusStateUnknown);
+
+	return state == XenbusStateInitialised || state == XenbusStateConnected;
+}
+
 /* After a restore or migration, no grant or event channel of before exists any more, and the
- * backend may be another one.  xenbus sets the watch after this call, and the watch starts the
- * connection. */
+ * backend may be another one.  After a sleep without a save (S3, s2idle) all is as before, but
+ * events may have been lost.  xenbus sets the watch after this call, and the watch starts the next
+ * step. */
 static int vread_resume(struct xenbus_device *xbdev)
 {
 	struct xen_device *xen = dev_get_drvdata(&xbdev->dev);
-	char *otherend;
-	int err = 0;
+	char *otherend = kstrdup(xbdev->otherend, GFP_KERNEL | __GFP_NOFAIL);
 
 	vread_connect_hold(&xen->dev);
-	vread_connect_reset(&xen->dev);
-	xen->state_hidden = false;
-	WRITE_ONCE(xen->watched, false);
-	otherend = kstrdup(xbdev->otherend, GFP_KERNEL | __GFP_NOFAIL);
 	kfree(xen->otherend);
 	xen->otherend = otherend;
 	snprintf(xen->dev.host, sizeof(xen->dev.host), "domain %d", xbdev->otherend_id);
-	if (xen->dev.pool)
-		err = vread_regrant_pool(&xen->pool, xbdev->otherend_id);
-	if (err)
-		vread_err(&xen->dev, "cannot share the pool with domain %d again: %d",
-			  xbdev->otherend_id, err);
-	else
-		vread_connect_release(&xen->dev);
-	return err;
+	xen->state_hidden = false;
+	WRITE_ONCE(xen->watched, false);
+	vread_connect_wake(&xen->dev, nodes_stayed(xbdev));
+	vread_connect_release(&xen->dev);
+	return 0;
 }
 
 static const struct xenbus_device_id vread_ids[] = {

@@ -8,6 +8,9 @@
  * Prints "connected". Then answers all requests correctly, except for the answer that ATTACK is
  * about. When the frontend closes, prints "frontend closed" and closes as well. On SIGTERM it
  * closes first.
+ *
+ * "keeps-pages" keeps what it has mapped of the pool: on SIGTERM only the ring goes, as if it had
+ * been killed while an adapter holds the pages; prints "ring gone". A second SIGTERM ends it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,8 +47,8 @@ struct back {
 	uint8_t *page; /* the ring */
 	struct vread_back_ring ring;
 	const char *attack;
-	const uint8_t *keys[MAX_PAGES]; /* pages of the last KEYS */
-	uint32_t num_keys;
+	const uint8_t *kept[MAX_PAGES]; /* pages of the last KEYS, or of the first READ */
+	uint32_t num_kept;
 };
 
 static volatile sig_atomic_t terminated;
@@ -122,45 +125,55 @@ static void *map_page(struct back *b, uint32_t ref)
 	return page;
 }
 
-/* Maps the pages of a KEYS and keeps the mappings beyond the answer. */
-static void keep_keys(struct back *b, const struct vread_request *req)
+/* The reference of a page of the pool. */
+static uint32_t pool_ref(struct back *b, uint32_t page)
 {
-	struct vread_pool_directory *first =
-		map_page(b, (uint32_t)front_number(b, VREAD_NODE_POOL_DIRECTORY));
+	uint32_t next = (uint32_t)front_number(b, VREAD_NODE_POOL_DIRECTORY), ref;
 
-	if (req->pool_pages > MAX_PAGES || req->pool_page + req->pool_pages > VREAD_DIRECTORY_REFS)
-		die("KEYS in pages %u and %u more", req->pool_page, req->pool_pages);
-	for (; b->num_keys < req->pool_pages; b->num_keys++)
-		b->keys[b->num_keys] = map_page(b, first->gref[req->pool_page + b->num_keys]);
-	xengnttab_unmap(b->gnttab, first, 1);
+	for (;; page -= VREAD_DIRECTORY_REFS) {
+		struct vread_pool_directory *directory = map_page(b, next);
+
+		next = directory->gref_next_page;
+		ref = directory->gref[page % VREAD_DIRECTORY_REFS];
+		xengnttab_unmap(b->gnttab, directory, 1);
+		if (page < VREAD_DIRECTORY_REFS)
+			return ref;
+	}
+}
+
+/* Maps the first `pages` pages of a request and keeps the mappings beyond the answer. */
+static void keep_pages(struct back *b, const struct vread_request *req, uint32_t pages)
+{
+	for (; b->num_kept < pages && b->num_kept < MAX_PAGES; b->num_kept++)
+		b->kept[b->num_kept] = map_page(b, pool_ref(b, req->pool_page + b->num_kept));
 }
 
 static unsigned bytes_of_keys(const struct back *b)
 {
 	unsigned found = 0;
 
-	for (uint32_t i = 0; i < b->num_keys; i++)
+	for (uint32_t i = 0; i < b->num_kept; i++)
 		for (size_t at = 0; at < VREAD_PAGE_SIZE; at++)
-			found += b->keys[i][at] == KEY_BYTE;
+			found += b->kept[i][at] == KEY_BYTE;
 	return found;
 }
 
-static void forget_keys(struct back *b)
+static void forget_pages(struct back *b)
 {
-	while (b->num_keys)
-		xengnttab_unmap(b->gnttab, (void *)b->keys[--b->num_keys], 1);
+	while (b->num_kept)
+		xengnttab_unmap(b->gnttab, (void *)b->kept[--b->num_kept], 1);
 }
 
 /* Prints how many bytes of keys its mappings show: at KEYS, and at the next OPEN. */
 static void look_for_keys(struct back *b, const struct vread_request *req)
 {
 	if (req->operation == VREAD_OP_KEYS)
-		keep_keys(b, req);
-	else if (req->operation != VREAD_OP_OPEN || !b->num_keys)
+		keep_pages(b, req, req->pool_pages);
+	else if (req->operation != VREAD_OP_OPEN || !b->num_kept)
 		return;
 	printf("%u bytes of keys\n", bytes_of_keys(b));
 	if (req->operation == VREAD_OP_OPEN)
-		forget_keys(b);
+		forget_pages(b);
 }
 
 /* ---- answers ---- */
@@ -199,6 +212,10 @@ static void answer(struct back *b, const struct vread_request *req)
 
 	if (is(b, "keeps-keys"))
 		look_for_keys(b, req);
+	if (reading && is(b, "keeps-pages")) {
+		keep_pages(b, req, 1);
+		return;
+	}
 	if (is(b, "silent-death"))
 		b->page[VREAD_RING_ALIVE_OFFSET] = 0;
 	if (is(b, "silent") || is(b, "silent-death") || (reading && is(b, "silent-reads")) ||
@@ -307,6 +324,23 @@ static void serve(struct back *b)
 	puts("closing");
 }
 
+/* Its ring goes, and what it keeps stays, until the next SIGTERM. */
+static void linger(struct back *b)
+{
+	sigset_t set, before;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	terminated = 0;
+	xengnttab_unmap(b->gnttab, b->page, 1);
+	puts("ring gone");
+	fflush(stdout);
+	while (!terminated)
+		sigsuspend(&before);
+	forget_pages(b);
+}
+
 static void close_down(struct back *b)
 {
 	put_state(b, CLOSING);
@@ -337,6 +371,9 @@ int main(int argc, char **argv)
 	offer(&b);
 	connect_front(&b);
 	serve(&b);
-	close_down(&b);
+	if (is(&b, "keeps-pages"))
+		linger(&b);
+	else
+		close_down(&b);
 	return 0;
 }

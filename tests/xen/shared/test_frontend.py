@@ -87,9 +87,16 @@ class Backend:
     def running(self):
         return self._command.running
 
+    def signal(self, signal):
+        self._host.run(f"kill -{signal} $(pidof hostile_backend)").check()
+
+    def wait(self, text):
+        """Waits until it prints the text."""
+        self._command.wait_output(text, SOON)
+
     def kill(self, signal):
         """Sends the signal, waits for the end, and returns the last line of output."""
-        self._host.run(f"kill -{signal} $(pidof hostile_backend)").check()
+        self.signal(signal)
         return self.last_line()
 
     def lines(self):
@@ -372,6 +379,33 @@ def test_pages_of_a_dead_process_wait_until_no_backend_can_write_there(
     assert free_bytes(guest) < before
     backend.kill(signal)
     eventually(lambda: free_bytes(guest) == before, what="pages given back")
+    again = Backend(store, guest, "none")
+    assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
+    again.kill("TERM")
+
+
+def test_pages_that_outlive_a_backend_stay_in_quarantine(guest, store, module):
+    """A backend dies, its ring goes, and a page of the pool stays mapped, as an adapter for RDMA
+    keeps it.  No page that was given back may be used, and no connection made, before that mapping
+    is gone.  The guest's grant table shows it."""
+    backend = Backend(store, guest, "keeps-pages")
+    before = free_bytes(guest)
+    reader = guest.popen(["vread_holder", "in-flight", SPEC])
+    reader.wait_output("submit ok", SOON)
+    backend.signal("TERM")
+    backend.wait("ring gone")
+    reader.kill()
+    reader.wait(SOON)
+    eventually(lambda: "still in use" in guest.dmesg(), what="the grant table asked")
+    assert free_bytes(guest) < before
+    write(store, guest, "state", INIT_WAIT)
+    waits = "an earlier backend still has the pool mapped"
+    eventually(lambda: waits in guest.dmesg(), what="the module's word")
+    assert store.states(guest) == (INIT_WAIT, CLOSED)
+    assert free_bytes(guest) < before
+    backend.kill("TERM")
+    store.wait_states(guest, INIT_WAIT, "3")
+    assert free_bytes(guest) == before
     again = Backend(store, guest, "none")
     assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
     again.kill("TERM")

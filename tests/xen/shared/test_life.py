@@ -105,6 +105,17 @@ def test_vreadd_replaced_by_another_build(client, backend, reader):
         reader.goes_by_vread()
 
 
+def test_asleep_and_awake(client, backend, reader):
+    """The client's kernel suspends its devices and resumes them, as for S3 and s2idle.  Nothing
+    that Xen or the backend knows has changed, and reads must go on.  Newer kernels leave devices of
+    xenbus alone meanwhile, also stable ones.  Older ones resume them as after a restore."""
+    client.run("dmesg -c >/dev/null")
+    asleep = "echo devices >/sys/power/pm_test && echo freeze >/sys/power/state"
+    client.run(asleep, timeout=RESTORE_TIMEOUT).check()
+    backend.wait_connected(client)
+    assert "still in use" not in client.dmesg()
+
+
 def test_rebooted(client, backend, reader):
     """xl-vread reboots the domain.  The domain's id changes, and xl-vread must make a device for
     the new id."""
