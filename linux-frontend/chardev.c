@@ -56,7 +56,7 @@ static int open_block(struct vread_file *file, struct vread_ioc_open *open)
 	struct vread_handle *handle;
 	int ret;
 
-	ret = vread_open_block(file->dev, open, &handle);
+	ret = vread_open_block(file->dev, file->user, open, &handle);
 	if (ret)
 		return ret;
 	ret = vread_file_add_handle(file, handle, &open->handle);
@@ -113,7 +113,7 @@ static long ioc_stat(struct vread_file *file, void __user *arg)
 	handle = vread_file_handle(file, stat.handle);
 	if (!handle)
 		return -EBADF;
-	ret = vread_stat_block(handle, &stat);
+	ret = vread_stat_block(handle, file->user, &stat);
 	vread_handle_put(handle);
 	vread_link_flush_closes(file->dev);
 	if (ret)
@@ -129,7 +129,7 @@ static long ioc_publish(struct vread_file *file, void __user *arg)
 		return -EACCES;
 	if (copy_from_user(&publish, arg, sizeof(publish)))
 		return -EFAULT;
-	return vread_publish_event(file->dev, &publish);
+	return vread_publish_event(file->dev, file->user, &publish);
 }
 
 static long ioc_keys(struct vread_file *file, void __user *arg)
@@ -140,7 +140,7 @@ static long ioc_keys(struct vread_file *file, void __user *arg)
 		return -EACCES;
 	if (copy_from_user(&keys, arg, sizeof(keys)))
 		return -EFAULT;
-	return vread_publish_keys(file->dev, &keys);
+	return vread_publish_keys(file->dev, file->user, &keys);
 }
 
 static long ioc_submit(struct vread_file *file, void __user *arg)

@@ -72,9 +72,22 @@ const char *vread_parse_role(const char *text)
 
 uint32_t vread_small_pages(uint32_t slice_pages)
 {
-	const uint32_t wanted = VREAD_SMALL_SHARES * VREAD_SMALL_SHARE_PAGES;
+	const uint32_t wanted = VREAD_SMALL_SHARES * VREAD_SMALL_SHARE_PAGES / 6 * 7;
 
 	return wanted < slice_pages / 2 ? wanted : slice_pages / 2;
+}
+
+bool vread_may_take(const struct vread_common *common, uint32_t own, uint32_t wanted)
+{
+	uint32_t free;
+
+	if (common->held > common->capacity)
+		return false; /* a connection before this one had more room */
+	free = common->capacity - common->held;
+	if (!own || wanted > free)
+		return wanted <= free;
+	return free - wanted >= common->reserve &&
+	       own + wanted <= common->capacity / common->holders;
 }
 
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes)

@@ -29,8 +29,21 @@ bool vread_offers_version(const char *list, uint32_t version);
 /* Returns "client" or "datanode" (static strings).  NULL: text is neither. */
 const char *vread_parse_role(const char *text);
 
-/* Returns how many of the pages for slices only small slices may use; see VREAD_SMALL_SHARES. */
+/* Returns how many of the pages for slices only small slices may use; see VREAD_SMALL_SHARES.  A
+ * seventh of them is the reserve. */
 uint32_t vread_small_pages(uint32_t slice_pages);
+
+/* Something that the users of a guest share. */
+struct vread_common {
+	uint32_t capacity; /* units */
+	uint32_t reserve;  /* of these only for who holds none */
+	uint32_t held;     /* by all users */
+	uint32_t holders;  /* users who hold some */
+};
+
+/* True if a user who holds `own` units may take `wanted` more.  Who holds none may take what is
+ * free.  The others leave the reserve, and keep to equal shares among the holders. */
+bool vread_may_take(const struct vread_common *common, uint32_t own, uint32_t wanted);
 
 /* Checks everything about a READ except its handle: 0 or -EINVAL. */
 int vread_check_read(const struct vread_ioc_read *read, uint64_t slice_bytes);

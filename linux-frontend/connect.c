@@ -141,6 +141,10 @@ static int create_pool(struct vread_device *dev, u32 *pages)
 	if (*pages < wanted)
 		vread_info(dev, "short of grants or memory: pool of %u pages instead of %u", *pages,
 			   wanted);
+	vread_shares_set(&dev->shares, VREAD_SHARE_CONTROL, pool->control_pages,
+			 pool->control_pages / 8);
+	vread_shares_set(&dev->shares, VREAD_SHARE_SLICES, vread_pool_slice_pages(pool),
+			 pool->small_pages / 7);
 	smp_store_release(&dev->pool, pool);
 	return 0;
 }

@@ -28,6 +28,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	dev->role = "client";
 	init_waitqueue_head(&dev->wq);
 	init_waitqueue_head(&dev->control);
+	vread_shares_init(&dev->shares);
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->closes);
 	INIT_LIST_HEAD(&dev->waiters);

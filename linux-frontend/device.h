@@ -22,6 +22,7 @@
 #include "attach.h"
 #include "pool.h"
 #include "ring.h"
+#include "share.h"
 #include "vreadif.h"
 
 /* How far the handshake got. */
@@ -83,6 +84,7 @@ struct vread_device {
 	wait_queue_head_t wq;      /* link up or down, room on a ring */
 	wait_queue_head_t control; /* link down, control pages free */
 
+	struct vread_shares shares;
 	spinlock_t lock;
 	bool up;
 	u32 generation;

@@ -27,6 +27,11 @@ struct vread_file *vread_file_create(struct vread_device *dev, struct address_sp
 
 	if (!file)
 		return NULL;
+	file->user = vread_user_get(&dev->shares);
+	if (!file->user) {
+		kfree(file);
+		return NULL;
+	}
 	kref_init(&file->ref);
 	kref_get(&dev->ref);
 	file->dev = dev;
@@ -50,8 +55,11 @@ static void file_release(struct kref *ref)
 	struct vread_file *file = container_of(ref, struct vread_file, ref);
 	struct vread_device *dev = file->dev;
 
-	if (file->slice_pages)
+	if (file->slice_pages) {
 		vread_pool_give(dev->pool, file->slice_first, file->slice_pages);
+		vread_share_give(file->user, VREAD_SHARE_SLICES, file->slice_pages);
+	}
+	vread_user_put(file->user);
 	kfree(file->reads);
 	bitmap_free(file->busy);
 	kfree(file);
@@ -165,6 +173,23 @@ static bool zero_slice(struct vread_file *file, struct vread_pool *pool, unsigne
 	return there;
 }
 
+/* Takes pages of the pool, and charges the user for them. */
+static int take_pages(struct vread_file *file, struct vread_pool *pool, unsigned int pages)
+{
+	int ret;
+
+	if (!vread_share_take(file->user, VREAD_SHARE_SLICES, pages))
+		return -ENOSPC;
+	ret = vread_pool_take(pool, VREAD_AREA_SLICES, pages, &file->slice_first);
+	if (!ret && !zero_slice(file, pool, pages)) {
+		vread_pool_give(pool, file->slice_first, pages);
+		ret = -ENODEV;
+	}
+	if (ret)
+		vread_share_give(file->user, VREAD_SHARE_SLICES, pages);
+	return ret;
+}
+
 static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned int pages)
 {
 	struct vread_read *reads;
@@ -175,11 +200,7 @@ static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned
 	reads = kcalloc(VREAD_FILE_READS, sizeof(*reads), GFP_KERNEL_ACCOUNT);
 	busy = bitmap_zalloc(pages, GFP_KERNEL_ACCOUNT);
 	if (reads && busy)
-		ret = vread_pool_take(pool, VREAD_AREA_SLICES, pages, &file->slice_first);
-	if (!ret && !zero_slice(file, pool, pages)) {
-		vread_pool_give(pool, file->slice_first, pages);
-		ret = -ENODEV;
-	}
+		ret = take_pages(file, pool, pages);
 	if (ret) {
 		kfree(reads);
 		bitmap_free(busy);
@@ -227,6 +248,7 @@ static void read_complete(struct vread_req *req, int status, const struct vread_
 	struct vread_file *file = read->file;
 	unsigned long flags;
 
+	vread_link_taken(req);
 	spin_lock_irqsave(&file->lock, flags);
 	read->result = status;
 	read->crc32c = status > 0 ? rsp->u.read.crc32c : 0;
@@ -299,6 +321,7 @@ static int start_read(struct vread_file *file, struct vread_handle *handle,
 	read->req.operation = VREAD_OP_READ;
 	read->req.max_status = args->length;
 	read->req.complete = read_complete;
+	read->req.user = file->user;
 	read->file = file;
 	read->handle = handle;
 	read->user_data = args->user_data;
@@ -333,7 +356,7 @@ int vread_file_submit(struct vread_file *file, const struct vread_ioc_read *args
 bool vread_file_can_submit(struct vread_file *file)
 {
 	return READ_ONCE(file->dev->up) && !list_empty_careful(&file->idle) &&
-	       vread_link_has_room(file->dev);
+	       vread_link_has_room(file->dev, file->user);
 }
 
 /* ---- reap ---- */

@@ -39,6 +39,7 @@ struct vread_read {
 struct vread_file {
 	struct kref ref;
 	struct vread_device *dev;
+	struct vread_user *user; /* who opened it, with a reference */
 	bool publishes; /* opened by the node of publishers: PUBLISH and KEYS, but no OPEN */
 	struct vread_waiter waiter;
 

@@ -75,7 +75,7 @@ static irqreturn_t queue_event(int irq, void *arg)
 
 int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int ring_order)
 {
-	unsigned int n;
+	unsigned int n, places;
 	int err;
 
 	for (n = 0; n < queues; n++) {
@@ -86,6 +86,8 @@ int vread_link_open(struct vread_device *dev, unsigned int queues, unsigned int 
 		}
 	}
 	WRITE_ONCE(dev->num_queues, queues);
+	places = queues * RING_SIZE(&dev->queue[0].ring);
+	vread_shares_set(&dev->shares, VREAD_SHARE_REQUESTS, places, places / 8);
 	WRITE_ONCE(dev->alive, (const u8 *)dev->queue[0].sring + VREAD_RING_ALIVE_OFFSET);
 	return 0;
 }
@@ -173,8 +175,8 @@ bool vread_link_recheck(struct vread_device *dev)
 
 /* ---- requests ---- */
 
-int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
-		   u32 generation)
+static int put_anywhere(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
+			u32 generation)
 {
 	unsigned int queues = READ_ONCE(dev->num_queues), n, first;
 	int ret = -ENOTCONN, full = 0;
@@ -190,10 +192,31 @@ int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread
 	return full ? -EAGAIN : ret;
 }
 
-bool vread_link_has_room(struct vread_device *dev)
+int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
+		   u32 generation)
+{
+	struct vread_user *user = req->user;
+	int ret;
+
+	if (user && !vread_share_take(user, VREAD_SHARE_REQUESTS, 1))
+		return READ_ONCE(dev->up) ? -EAGAIN : -ENOTCONN;
+	ret = put_anywhere(dev, req, wire, generation);
+	if (ret && user)
+		vread_share_give(user, VREAD_SHARE_REQUESTS, 1);
+	return ret;
+}
+
+void vread_link_taken(struct vread_req *req)
+{
+	vread_share_give(req->user, VREAD_SHARE_REQUESTS, 1);
+}
+
+bool vread_link_has_room(struct vread_device *dev, struct vread_user *user)
 {
 	unsigned int n, queues = READ_ONCE(dev->num_queues);
 
+	if (user && !vread_share_has_room(user, VREAD_SHARE_REQUESTS))
+		return false;
 	for (n = 0; n < queues; n++)
 		if (vread_queue_has_room(&dev->queue[n]))
 			return true;
@@ -290,7 +313,7 @@ void vread_link_flush_closes(struct vread_device *dev)
 			/* A full ring has responses to come, and their event flushes again.  But
 			 * if they came before the handle was back on the list, there is room now:
 			 * try again. */
-			if (!vread_link_has_room(dev))
+			if (!vread_link_has_room(dev, NULL))
 				return;
 		} else if (ret) {
 			kfree(handle); /* the connection is gone, so the backend has closed it */

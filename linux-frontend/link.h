@@ -55,11 +55,15 @@ bool vread_link_alive(const struct vread_device *dev);
  * if so. */
 bool vread_link_recheck(struct vread_device *dev);
 
-/* Puts a request on one of the queues.  0, -EAGAIN: all queues are full, or -ENOTCONN: the link is
- * down or has another generation. */
+/* Puts a request on one of the queues, and charges req->user for it, who must exist until
+ * vread_link_taken().  0, -EAGAIN: all queues are full, or the user's share is used up, or
+ * -ENOTCONN: the link is down or has another generation. */
 int vread_link_put(struct vread_device *dev, struct vread_req *req, struct vread_request *wire,
 		   u32 generation);
-bool vread_link_has_room(struct vread_device *dev);
+/* Ends the charge.  req->complete calls it. */
+void vread_link_taken(struct vread_req *req);
+/* True if a request of the user could be put now; NULL: of nobody. */
+bool vread_link_has_room(struct vread_device *dev, struct vread_user *user);
 
 /* A handle that is not open yet, with one reference.  NULL: no memory.  Process context only. */
 struct vread_handle *vread_handle_create(struct vread_device *dev, u32 generation);

@@ -22,6 +22,7 @@
  *   device.c   the struct of a device, which the files above share
  *   ring.c     one queue: ring, ids, events
  *   pool.c     the shared pages, slices, quarantine
+ *   share.c    what each user of the guest holds of pool and rings
  *   check.c    checks of values from outside; also compiled by unit tests
  */
 #define pr_fmt(fmt) "vread: " fmt

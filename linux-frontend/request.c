@@ -52,10 +52,12 @@ static void call_release(struct kref *ref)
 		if (call->req.operation == VREAD_OP_KEYS)
 			wipe_pages(call);
 		vread_pool_give(call->dev->pool, call->first, call->pages);
+		vread_share_give(call->req.user, VREAD_SHARE_CONTROL, call->pages);
 		wake_up_all(&call->dev->control);
 	}
 	if (call->handle)
 		vread_handle_put(call->handle);
+	vread_user_put(call->req.user);
 	kfree(call);
 }
 
@@ -63,6 +65,7 @@ static void call_complete(struct vread_req *req, int status, const struct vread_
 {
 	struct vread_call *call = container_of(req, struct vread_call, req);
 
+	vread_link_taken(req);
 	call->status = status;
 	if (rsp)
 		call->rsp = *rsp;
@@ -75,7 +78,8 @@ static void call_complete(struct vread_req *req, int status, const struct vread_
 	kref_put(&call->ref, call_release);
 }
 
-static struct vread_call *call_create(struct vread_device *dev, u32 generation, u8 operation)
+static struct vread_call *call_create(struct vread_device *dev, struct vread_user *user,
+				      u32 generation, u8 operation)
 {
 	struct vread_call *call = kzalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
 
@@ -86,14 +90,16 @@ static struct vread_call *call_create(struct vread_device *dev, u32 generation, 
 	call->dev = dev;
 	call->generation = generation;
 	call->req.operation = operation;
+	call->req.user = vread_user_ref(user);
 	call->req.complete = call_complete;
 	return call;
 }
 
 /* Takes over the caller's reference to handle. */
-static struct vread_call *handle_call_create(struct vread_handle *handle, u8 operation)
+static struct vread_call *handle_call_create(struct vread_handle *handle, struct vread_user *user,
+					     u8 operation)
 {
-	struct vread_call *call = call_create(handle->dev, handle->generation, operation);
+	struct vread_call *call = call_create(handle->dev, user, handle->generation, operation);
 
 	if (call)
 		call->handle = handle;
@@ -135,7 +141,9 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 
 	kref_get(&call->ref);
 	while ((ret = vread_link_put(dev, &call->req, wire, generation)) == -EAGAIN) {
-		*left = vread_wait(dev->wq, vread_link_has_room(dev) || link_lost(dev, generation),
+		*left = vread_wait(dev->wq,
+				   vread_link_has_room(dev, call->req.user) ||
+					   link_lost(dev, generation),
 				   *left);
 		if (*left <= 0) {
 			ret = wait_error(*left);
@@ -175,22 +183,31 @@ static int fill_pages(const struct vread_call *call, const void *data, u32 lengt
 	return there ? 0 : -ENODEV;
 }
 
+static bool try_control_pages(struct vread_call *call, unsigned int pages)
+{
+	struct vread_pool *pool = call->dev->pool;
+	struct vread_user *user = call->req.user;
+
+	if (!vread_share_take(user, VREAD_SHARE_CONTROL, pages))
+		return false;
+	if (vread_pool_take(pool, VREAD_AREA_CONTROL, pages, &call->first)) {
+		vread_share_give(user, VREAD_SHARE_CONTROL, pages);
+		return false;
+	}
+	call->pages = pages;
+	return true;
+}
+
 static int take_control_pages(struct vread_call *call, unsigned int pages, long *left)
 {
 	struct vread_device *dev = call->dev;
 	u32 generation = call->generation;
-	int ret = -ENOSPC;
 
 	*left = vread_wait(dev->control,
-			   (ret = vread_pool_take(dev->pool, VREAD_AREA_CONTROL, pages,
-						  &call->first)) == 0 ||
-				   link_lost(dev, generation),
-			   *left);
-	if (!ret)
-		call->pages = pages;
-	else
-		ret = *left > 0 ? -ENOTCONN : wait_error(*left);
-	return ret;
+			   try_control_pages(call, pages) || link_lost(dev, generation), *left);
+	if (call->pages)
+		return 0;
+	return *left > 0 ? -ENOTCONN : wait_error(*left);
 }
 
 /* Runs a request with open_data that lies in the memory of a process.  That memory may be a file of
@@ -241,7 +258,7 @@ static int run_open(struct vread_device *dev, struct vread_call *call, struct vr
 	return call_run_with_data(call, &wire, open->data, open->data_length, open->timeout_ms);
 }
 
-int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
+int vread_open_block(struct vread_device *dev, struct vread_user *user, struct vread_ioc_open *open,
 		     struct vread_handle **ret_handle)
 {
 	struct vread_handle *handle;
@@ -254,7 +271,7 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
 		return -ENOTCONN;
 	handle = vread_handle_create(dev, READ_ONCE(dev->generation));
-	call = handle ? handle_call_create(handle, VREAD_OP_OPEN) : NULL;
+	call = handle ? handle_call_create(handle, user, VREAD_OP_OPEN) : NULL;
 	if (!call)
 		return -ENOMEM;
 
@@ -271,7 +288,8 @@ int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
 
 /* ---- STAT ---- */
 
-int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
+int vread_stat_block(struct vread_handle *handle, struct vread_user *user,
+		     struct vread_ioc_stat *stat)
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_STAT,
@@ -282,7 +300,7 @@ int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
 	int ret;
 
 	kref_get(&handle->ref);
-	call = handle_call_create(handle, VREAD_OP_STAT);
+	call = handle_call_create(handle, user, VREAD_OP_STAT);
 	if (!call)
 		return -ENOMEM;
 	ret = call_run(call, &wire, &left);
@@ -297,8 +315,8 @@ int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat)
 
 /* ---- PUBLISH and KEYS ---- */
 
-static int publish(struct vread_device *dev, struct vread_request *wire, u64 data, u32 length,
-		   u32 timeout_ms)
+static int publish(struct vread_device *dev, struct vread_user *user, struct vread_request *wire,
+		   u64 data, u32 length, u32 timeout_ms)
 {
 	struct vread_call *call;
 	int ret;
@@ -307,7 +325,7 @@ static int publish(struct vread_device *dev, struct vread_request *wire, u64 dat
 		return -ENOTCONN;
 	if (!READ_ONCE(dev->takes_events))
 		return -EOPNOTSUPP;
-	call = call_create(dev, READ_ONCE(dev->generation), wire->operation);
+	call = call_create(dev, user, READ_ONCE(dev->generation), wire->operation);
 	if (!call)
 		return -ENOMEM;
 	ret = call_run_with_data(call, wire, data, length, timeout_ms);
@@ -315,7 +333,8 @@ static int publish(struct vread_device *dev, struct vread_request *wire, u64 dat
 	return ret;
 }
 
-int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *event)
+int vread_publish_event(struct vread_device *dev, struct vread_user *user,
+			const struct vread_ioc_publish *event)
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_PUBLISH,
@@ -330,10 +349,11 @@ int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish
 	};
 	int ret = vread_check_publish(event);
 
-	return ret ?: publish(dev, &wire, event->data, event->data_length, event->timeout_ms);
+	return ret ?: publish(dev, user, &wire, event->data, event->data_length, event->timeout_ms);
 }
 
-int vread_publish_keys(struct vread_device *dev, const struct vread_ioc_keys *keys)
+int vread_publish_keys(struct vread_device *dev, struct vread_user *user,
+		       const struct vread_ioc_keys *keys)
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_KEYS,
@@ -345,5 +365,5 @@ int vread_publish_keys(struct vread_device *dev, const struct vread_ioc_keys *ke
 	};
 	int ret = vread_check_keys(keys);
 
-	return ret ?: publish(dev, &wire, keys->data, keys->data_length, keys->timeout_ms);
+	return ret ?: publish(dev, user, &wire, keys->data, keys->data_length, keys->timeout_ms);
 }

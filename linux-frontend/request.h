@@ -14,12 +14,15 @@
 
 struct vread_handle;
 
-/* All wait (killable, freezable) up to their timeout_ms, 0: no limit.  0, a negative errno of
- * vreadif.h, -ETIME, -EINTR (fatal signal) or -EFAULT. */
-int vread_open_block(struct vread_device *dev, struct vread_ioc_open *open,
+/* user: who is charged.  All wait (killable, freezable) up to their timeout_ms, 0: no limit.  0, a
+ * negative errno of vreadif.h, -ETIME, -EINTR (fatal signal) or -EFAULT. */
+int vread_open_block(struct vread_device *dev, struct vread_user *user, struct vread_ioc_open *open,
 		     struct vread_handle **ret);
-int vread_stat_block(struct vread_handle *handle, struct vread_ioc_stat *stat);
-int vread_publish_event(struct vread_device *dev, const struct vread_ioc_publish *publish);
-int vread_publish_keys(struct vread_device *dev, const struct vread_ioc_keys *keys);
+int vread_stat_block(struct vread_handle *handle, struct vread_user *user,
+		     struct vread_ioc_stat *stat);
+int vread_publish_event(struct vread_device *dev, struct vread_user *user,
+			const struct vread_ioc_publish *publish);
+int vread_publish_keys(struct vread_device *dev, struct vread_user *user,
+		       const struct vread_ioc_keys *keys);
 
 #endif

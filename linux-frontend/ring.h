@@ -22,13 +22,15 @@
 #include "vreadif.h"
 
 struct vread_device;
+struct vread_user;
 
 struct vread_req {
 	/* Called once, with the queue's lock held and interrupts off.  status has been checked.
 	 * rsp: the response; NULL: the queue was stopped. */
 	void (*complete)(struct vread_req *req, int status, const struct vread_response *rsp);
 	u8 operation;
-	u32 max_status; /* largest status the response may carry */
+	u32 max_status;          /* largest status the response may carry */
+	struct vread_user *user; /* whose place on a ring it is; NULL: nobody's */
 };
 
 struct vread_queue {

@@ -14,11 +14,12 @@
  *                                 then looks at what it has read
  *   vread_holder keys SPEC        sends KEYS as a publisher does, then opens the block
  *   vread_holder many SPEC N      OPENs one after the other, N of them, then eight at the same time
+ *   vread_holder crowd SPEC N     N OPENs at the same time, with 16 KiB of data each
  *   vread_holder idle             waits for completions, of which there are none
  *   vread_holder slow SPEC PART   OPEN, whose PART ("arguments" or "data") lies in a page that this
  *                                 process gives to the kernel when the file /run/given is there
  *
- * SPEC is POOL/blk_ID_GS.
+ * SPEC is POOL/blk_ID_GS.  With VREAD_HOLDER_USER a user id in the environment, it is that user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -189,6 +190,24 @@ static void *open_slowly(void *argument)
 	return NULL;
 }
 
+/* The data are as long as they may be.  The backends of tests do not read what follows the pool's
+ * id. */
+static void open_crowd(const char *spec, unsigned count)
+{
+	static char data[VREAD_MAX_OPEN_DATA];
+	pthread_t *thread = calloc(count, sizeof(*thread));
+	struct vread_ioc_open *o = calloc(count, sizeof(*o));
+
+	for (unsigned n = 0; n < count; n++) {
+		o[n] = arguments(spec, 30000, data);
+		o[n].data_length = sizeof(data);
+		pthread_create(&thread[n], NULL, open_slowly, &o[n]);
+	}
+	say("crowd");
+	for (unsigned n = 0; n < count; n++)
+		pthread_join(thread[n], NULL);
+}
+
 static void open_many(const char *spec, unsigned count)
 {
 	enum { RACERS = 8 };
@@ -253,9 +272,11 @@ static void slow(const char *spec, const char *part)
 
 int main(int argc, char **argv)
 {
-	const char *way = argc > 1 ? argv[1] : "";
+	const char *way = argc > 1 ? argv[1] : "", *user = getenv("VREAD_HOLDER_USER");
 	struct vread_ioc_info info;
 
+	if (user && setresuid((uid_t)strtoul(user, NULL, 10), 0, 0))
+		say("user %s", strerrorname_np(errno));
 	fd = open("/dev/vread", O_RDWR);
 	if (fd < 0) {
 		say("device %s", strerrorname_np(errno));
@@ -285,6 +306,8 @@ int main(int argc, char **argv)
 		keys(argv[2]);
 	} else if (!strcmp(way, "many") && argc == 4) {
 		open_many(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+	} else if (!strcmp(way, "crowd") && argc == 4) {
+		open_crowd(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
 	} else if (!strcmp(way, "idle")) {
 		say("idle");
 		poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);

@@ -605,8 +605,9 @@ static void check_sudden_death(int fd)
 static void check_pool_exhaustion(int fd)
 {
 	uint64_t before = info(fd).pool_free_bytes;
-	uint64_t kept = (uint64_t)VREAD_SMALL_SHARES * SMALL_SLICE;
-	int large = open_device(), none = open_device();
+	/* A sixth more for users who hold nothing. */
+	uint64_t kept = (uint64_t)VREAD_SMALL_SHARES * SMALL_SLICE * 7 / 6;
+	int large = open_device(), none = open_device(), stranger;
 	int small[VREAD_SMALL_SHARES];
 
 	check(kept <= info(fd).pool_bytes / 2, "the pool is large enough for this test");
@@ -617,7 +618,12 @@ static void check_pool_exhaustion(int fd)
 		small[i] = open_device();
 		expect(slice(small[i], SMALL_SLICE), SMALL_SLICE, "a small slice beside it");
 	}
-	expect(slice(none, PAGE), -ENOSPC, "SLICE when nothing is free");
+	expect(slice(none, PAGE), -ENOSPC, "SLICE when nothing is free for this user");
+	check(setresuid(1234, 0, 0) == 0, "another user");
+	stranger = open_device();
+	expect(slice(stranger, SMALL_SLICE), SMALL_SLICE, "a small slice for another user");
+	close(stranger);
+	check(setresuid(0, 0, 0) == 0, "this user again");
 	check(open_with(none, open_args()) == 0, "OPEN works all the same");
 	close(small[0]);
 	expect(slice(none, PAGE), PAGE, "SLICE when there is room again");

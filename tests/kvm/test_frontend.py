@@ -253,6 +253,30 @@ def test_handles_of_one_file(host, guest):
     assert sorted(said) == [*["open EMFILE"] * 5, *["open ok"] * 3]
 
 
+def test_a_share_for_each_user(host, guest):
+    """One user has more OPENs under way than there are control pages, and the backend is silent.
+    The OPEN of another user reaches it, and what one has given back the other may take."""
+    connect(host)
+    crowd = guest.popen(f"VREAD_HOLDER_USER=1001 exec vread_holder crowd {SPEC} 16")
+    crowd.wait_output("crowd", 60)
+    taken = [host.next_request() for _ in range(3)]  # of 16 pages, 4 each
+    reader = guest.popen(f"VREAD_HOLDER_USER=1002 exec vread_holder read {SPEC} 30000")
+    request = host.next_request()
+    assert (request.operation, request.pool_pages) == (OPEN, 1)
+    host.answer(request, 0, handle=7, u=BLOCK)
+    read(host, b"x" * LENGTH)
+    close = host.next_request()
+    assert close.operation == CLOSE
+    host.answer(close, 0)
+    assert reader.wait().stdout.decode().splitlines()[-1] == f"read {LENGTH}"
+    for _ in range(13):
+        host.answer(taken.pop(0), 0, handle=8, u=BLOCK)
+        taken.append(host.next_request())
+    for request in taken:
+        host.answer(request, 0, handle=8, u=BLOCK)
+    assert crowd.wait().stdout.decode().count("open ok") == 16
+
+
 def test_an_idle_process_sleeps_on(host, guest):
     """Processes that wait for completions are not woken by the requests of others: not once."""
     connect(host)

@@ -15,8 +15,8 @@ import pytest
 FRONTEND = Path(__file__).resolve().parents[2] / "linux-frontend"
 
 LOWEST_FIRST = (
-    "compat check pool attach ring device link request file chardev connect grant suspend xenbus "
-    "pci main"
+    "compat check pool share attach ring device link request file chardev connect grant suspend "
+    "xenbus pci main"
 ).split()
 
 INCLUSION = re.compile(r'^#include "([\w./-]+)"', re.M)

@@ -200,22 +200,83 @@ static void errors(void **state)
 static void room_for_small_slices(void **state)
 {
 	(void)state;
-	assert_int_equal(vread_small_pages(4096 - 64), 48 * 32);
-	assert_int_equal(vread_small_pages(32768 - 64), 48 * 32);
-	assert_int_equal(vread_small_pages(3073), 48 * 32);
-	assert_int_equal(vread_small_pages(3071), 1535);
+	assert_int_equal(vread_small_pages(4096 - 64), 56 * 32);
+	assert_int_equal(vread_small_pages(32768 - 64), 56 * 32);
+	assert_int_equal(vread_small_pages(3585), 56 * 32);
+	assert_int_equal(vread_small_pages(3583), 1791);
 	assert_int_equal(vread_small_pages(256 - 4), 126);
 	assert_int_equal(vread_small_pages(VREAD_MIN_POOL_PAGES - 4), 6);
+}
+
+/* Takes units for a user as long as he may.  Returns how many he holds. */
+static uint32_t take_all(struct vread_common *common, uint32_t own)
+{
+	while (vread_may_take(common, own, 1)) {
+		common->holders += !own;
+		common->held++;
+		own++;
+	}
+	return own;
+}
+
+static void shares_of_users(void **state)
+{
+	struct vread_common common = {.capacity = 64, .reserve = 8};
+	uint32_t first, second;
+
+	(void)state;
+	first = take_all(&common, 0);
+	assert_int_equal(first, 56); /* alone, all but the reserve */
+	assert_true(vread_may_take(&common, 0, 8));
+	assert_false(vread_may_take(&common, 0, 9));
+	second = take_all(&common, 0);
+	assert_int_equal(second, 1); /* the first of the reserve */
+
+	/* The first gives everything back, and both want as much as they can have. */
+	common.held -= 30;
+	first -= 30;
+	second = take_all(&common, second);
+	assert_int_equal(first, 26);
+	assert_int_equal(second, 64 - 8 - 26);
+	common.held -= 26;
+	common.holders--;
+	first = take_all(&common, 0);
+	assert_int_equal(first, 64 - 8 - second);
+	common.held = 0;
+	common.holders = 0;
+	first = 0;
+	second = 0;
+	for (unsigned n = 0; n < 64; n++) {
+		if (vread_may_take(&common, first, 1)) {
+			common.holders += !first;
+			common.held++;
+			first++;
+		}
+		if (vread_may_take(&common, second, 1)) {
+			common.holders += !second;
+			common.held++;
+			second++;
+		}
+	}
+	assert_int_equal(first, 28);
+	assert_int_equal(second, 28);
+	assert_true(vread_may_take(&common, 0, 1));
+
+	/* A connection with fewer queues. */
+	common.capacity = 32;
+	assert_false(vread_may_take(&common, 0, 1));
+	assert_false(vread_may_take(&common, first, 1));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),   cmocka_unit_test(no_numbers),
-		cmocka_unit_test(versions),  cmocka_unit_test(roles),
-		cmocka_unit_test(reads),     cmocka_unit_test(keys),
-		cmocka_unit_test(responses), cmocka_unit_test(errors),
-		cmocka_unit_test(events),    cmocka_unit_test(room_for_small_slices),
+		cmocka_unit_test(numbers),         cmocka_unit_test(no_numbers),
+		cmocka_unit_test(versions),        cmocka_unit_test(roles),
+		cmocka_unit_test(reads),           cmocka_unit_test(keys),
+		cmocka_unit_test(responses),       cmocka_unit_test(errors),
+		cmocka_unit_test(events),          cmocka_unit_test(room_for_small_slices),
+		cmocka_unit_test(shares_of_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
