@@ -5,8 +5,9 @@
  * The driver checks everything that comes from the backend.  So this file only matches the
  * driver's completions with requests, by the slot and a count of the slot's uses.
  *
- * While the driver has no room, because it serves other processes too, READs wait in a queue.  A
- * READ that the driver refuses completes with the driver's error.
+ * While the driver has no room, because it serves other processes too, READs wait in a queue, and
+ * wait() and the program's epoll also watch for room (POLLOUT).  A READ that the driver refuses
+ * completes with the driver's error.
  */
 #include "transport.h"
 
@@ -27,6 +28,8 @@
 struct device {
 	struct transport base;
 	int fd;
+	int epoll_fd;        /* the program's, which watches fd; -1: none */
+	bool waits_for_room; /* num_queued is not 0; atomic: wait() reads it without the lock */
 	struct vread_ioc_read queued[TRANSPORT_MAX_OPS]; /* not yet taken by the driver */
 	unsigned num_queued;
 	struct op_done refused[TRANSPORT_MAX_OPS]; /* by the driver, with its error */
@@ -82,7 +85,30 @@ static void refuse(struct device *d, uint32_t slot, int error)
 	d->in_flight[slot] = false;
 }
 
-static void device_flush(struct transport *t)
+/* What the program's epoll waits for. */
+static struct epoll_event watched(const struct device *d)
+{
+	return (struct epoll_event){.events = d->waits_for_room ? EPOLLIN | EPOLLOUT : EPOLLIN};
+}
+
+static void update_watch(struct device *d)
+{
+	struct epoll_event event = watched(d);
+
+	/* Cannot fail: fd was added, and a change needs no memory. */
+	if (d->epoll_fd >= 0)
+		epoll_ctl(d->epoll_fd, EPOLL_CTL_MOD, d->fd, &event);
+}
+
+static void set_waits_for_room(struct device *d, bool waits)
+{
+	if (d->waits_for_room == waits)
+		return;
+	__atomic_store_n(&d->waits_for_room, waits, __ATOMIC_RELAXED);
+	update_watch(d);
+}
+
+static bool device_flush(struct transport *t)
 {
 	struct device *d = device(t);
 	unsigned done = 0;
@@ -105,6 +131,8 @@ static void device_flush(struct transport *t)
 	}
 	d->num_queued -= done;
 	memmove(d->queued, d->queued + done, d->num_queued * sizeof(d->queued[0]));
+	set_waits_for_room(d, d->num_queued);
+	return d->num_queued || d->num_refused;
 }
 
 /* An ioctl that waits for its answer.  Signals neither end nor prolong the wait. */
@@ -282,14 +310,14 @@ static bool device_wait(struct transport *t, int kick_fd, unsigned batch, uint64
 			bool brief)
 {
 	struct device *d = device(t);
+	bool for_room = __atomic_load_n(&d->waits_for_room, __ATOMIC_RELAXED);
 	struct pollfd fds[] = {
-		{.fd = d->fd, .events = d->num_queued ? POLLIN | POLLOUT : POLLIN},
+		{.fd = d->fd, .events = for_room ? POLLIN | POLLOUT : POLLIN},
 		{.fd = kick_fd, .events = POLLIN},
 	};
 
+	/* A READ that is queued or refused from now on makes the engine write to kick_fd. */
 	(void)batch; /* the driver decides when it wakes this thread */
-	if (d->num_refused)
-		return true;
 	if (vclock_poll(fds, 2, deadline, brief) <= 0)
 		return false;
 	/* The backend went away.  The driver is about to complete what was in flight. */
@@ -300,9 +328,13 @@ static bool device_wait(struct transport *t, int kick_fd, unsigned batch, uint64
 
 static int device_watch(struct transport *t, int epoll_fd)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct device *d = device(t);
+	struct epoll_event event = watched(d);
 
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, device(t)->fd, &event) < 0 ? -errno : 0;
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, d->fd, &event) < 0)
+		return -errno;
+	d->epoll_fd = epoll_fd;
+	return 0;
 }
 
 static void device_destroy(struct transport *t, bool shared)
@@ -364,6 +396,7 @@ int device_connect(int fd, size_t slice_bytes, struct transport **ret)
 		return -ENOMEM;
 	}
 	d->fd = fd;
+	d->epoll_fd = -1;
 	d->base.ops = &device_ops;
 	d->base.slice_bytes = slice_bytes;
 	d->base.reconnects = true;

@@ -484,7 +484,14 @@ void engine_start(struct engine *e, struct request *r)
 
 void engine_flush(struct engine *e)
 {
-	e->transport->ops->flush(e->transport);
+	if (!e->transport->ops->flush(e->transport))
+		return;
+	/* The leader sleeps until there is a completion.  Wake the leader, so that it reaps, and
+	 * waits for room, too. */
+	if (e->leader)
+		kick_leader(e);
+	else
+		reap(e);
 }
 
 int engine_call(struct engine *e, struct op *op)

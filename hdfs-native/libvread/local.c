@@ -159,12 +159,13 @@ static void flush_queue(struct local *l, struct queue *q, int event)
 		set_broken(l);
 }
 
-static void local_flush(struct transport *t)
+static bool local_flush(struct transport *t)
 {
 	struct local *l = local(t);
 
 	for (unsigned i = 0; i < l->link.num_queues; i++)
 		flush_queue(l, &l->queues[i], l->link.request_event[i]);
+	return false; /* the rings have room for all operations */
 }
 
 /* False if the response does not answer a request that is in flight on that ring. */

@@ -68,8 +68,10 @@ struct transport_ops {
 	/* Queues an operation; reap() returns its completion.  Never fails: an operation that the
 	 * transport cannot take completes with an error. */
 	void (*start)(struct transport *t, const struct op *op);
-	/* Hands the queued operations to the backend, with at most one notification per ring. */
-	void (*flush)(struct transport *t);
+	/* Hands the queued operations to the backend, with at most one notification per ring.
+	 * True: some wait for room, or have ended with an error.  Then reap() must be called: by
+	 * the leader, after the present wait(), or else by the caller. */
+	bool (*flush)(struct transport *t);
 	/* Executes an OPEN, STAT, PUBLISH or KEYS and waits for its end.  Called without the
 	 * lock.  NULL: use start(). */
 	int (*call)(struct transport *t, struct op *op, uint64_t deadline);
@@ -91,7 +93,8 @@ struct transport_ops {
 	/* Overwrites a range of the slice with zeros.  NULL: the slice never holds data of OPEN,
 	 * PUBLISH and KEYS. */
 	void (*wipe)(struct transport *t, uint32_t slice_offset, uint32_t slice_length);
-	/* Adds the descriptors that wake wait() to an epoll.  0 or negative errno. */
+	/* Adds the descriptors that wake wait() to an epoll, for all that wait() waits for.  0 or
+	 * negative errno. */
 	int (*watch)(struct transport *t, int epoll_fd);
 	/* True if there is a backend. */
 	bool (*alive)(struct transport *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests libvread over /dev/vread without the device.  ioctl() and poll() of this program are a fake
- * driver that refuses, delays, loses its backend and gets another.  The clock is faked too: time
- * passes only where the driver is slow and while nothing is ready.
+ * Tests libvread over /dev/vread without the device.  ioctl(), poll() and epoll_ctl() of this
+ * program are a fake driver that refuses, delays, loses its backend and gets another.  The clock is
+ * faked too: time passes only where the driver is slow and while nothing is ready.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,10 +12,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,7 +53,8 @@ static struct {
 	struct vread_ioc_completion done[256];
 	unsigned num_done;
 	unsigned opened, closed, submits, infos;
-	uint64_t asked; /* bytes of accepted READs */
+	uint64_t submitted_ns; /* when READs were last accepted */
+	uint64_t asked;        /* bytes of accepted READs */
 	uint32_t abi, max_in_flight;
 	int publish_error;
 	unsigned published;
@@ -58,6 +62,12 @@ static struct {
 	uint8_t publish_data[64];
 	struct vread_ioc_keys keys; /* the last keys */
 } driver;
+
+/* The epoll that watches the driver's descriptor. */
+static struct {
+	uint32_t events; /* of epoll_ctl(); 0: none */
+	bool woken;      /* on the epoll's list of descriptors that may be ready */
+} watch;
 
 static uint64_t now_ns = 1000000000;
 
@@ -79,6 +89,12 @@ static void fill(const struct vread_ioc_read *r)
 		driver.slice[r->slice_offset + i] = (uint8_t)((r->offset + i) * 7);
 }
 
+/* Threads that poll the driver look at its state again. */
+static void wake(void)
+{
+	watch.woken = watch.events != 0;
+}
+
 static void answer(const struct vread_ioc_read *r, int error)
 {
 	uint64_t left = BLOCK_LENGTH - r->offset;
@@ -88,6 +104,7 @@ static void answer(const struct vread_ioc_read *r, int error)
 		.user_data = r->user_data,
 		.result = error ? error : (int32_t)(r->length < left ? r->length : left),
 	};
+	wake();
 	if (error)
 		return;
 	fill(r);
@@ -99,6 +116,12 @@ static void answer_all(int error)
 	for (unsigned i = 0; i < driver.num_reads; i++)
 		answer(&driver.reads[i], error);
 	driver.num_reads = 0;
+}
+
+static void set_room(unsigned reads)
+{
+	driver.room = reads;
+	wake();
 }
 
 static int fails(int error)
@@ -188,6 +211,7 @@ static int do_submit(const struct vread_ioc_submit *submit)
 		else
 			answer(&reads[n], 0);
 	}
+	driver.submitted_ns = n ? now_ns : driver.submitted_ns;
 	return n ? (int)n : fails(EAGAIN);
 }
 
@@ -249,6 +273,18 @@ static short events(short wanted)
 	return (short)((ready & wanted) | (driver.connected ? 0 : POLLERR));
 }
 
+/* Called once, when a thread begins to wait for the driver. */
+static void (*while_waiting)(void);
+
+static void call_while_waiting(void)
+{
+	void (*f)(void) = while_waiting;
+
+	while_waiting = NULL;
+	if (f)
+		f();
+}
+
 /* Fakes ppoll() for the driver's descriptor; asks the kernel about all other descriptors. */
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
@@ -257,6 +293,8 @@ int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const 
 	int ready = 0;
 
 	(void)mask;
+	if (count > 1)
+		call_while_waiting();
 	for (nfds_t i = 0; i < count; i++) {
 		if (all[i].fd == driver.fd)
 			all[i].revents = events(all[i].events);
@@ -275,6 +313,17 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return ppoll(fds, count, &(struct timespec){0}, NULL);
 }
 
+/* Fakes epoll_ctl() for the driver's descriptor. */
+int epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
+{
+	if (fd != driver.fd)
+		return (int)syscall(SYS_epoll_ctl, epoll_fd, op, fd, event);
+	assert_int_equal(op, watch.events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD);
+	watch.events = event->events;
+	watch.woken = true; /* the kernel looks at the state at once */
+	return 0;
+}
+
 /* ---- fixture --------------------------------------------------------------- */
 
 #define PATIENCE_MS 60000
@@ -287,6 +336,7 @@ static int set_up(void **state)
 
 	(void)state;
 	memset(&driver, 0, sizeof(driver));
+	memset(&watch, 0, sizeof(watch));
 	memset(&v, 0, sizeof(v));
 	driver.abi = VREAD_IOC_ABI;
 	driver.connected = true;
@@ -310,6 +360,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	engine_destroy(&v.engine, false);
+	if (v.event_fd >= 0)
+		close(v.event_fd);
 	munmap(driver.slice, POOL_BYTES);
 	return 0;
 }
@@ -515,6 +567,130 @@ static void test_refused_read_is_an_error(void **state)
 	driver.read_error = ENODEV; /* the device is gone for good */
 	assert_int_equal(vread_pread(f, buf, 100, 0), -ENOTCONN);
 	vread_close(f);
+}
+
+/* ---- event loops ------------------------------------------------------------ */
+
+static bool driver_is_ready(void)
+{
+	return watch.woken && events((short)watch.events);
+}
+
+/* As poll() of the event descriptor says: the driver's part is faked. */
+static bool readable(void)
+{
+	struct pollfd fd = {.fd = vread_event_fd(&v), .events = POLLIN};
+
+	return syscall(SYS_ppoll, &fd, 1UL, &(struct timespec){0}, NULL, 0UL) > 0 ||
+	       driver_is_ready();
+}
+
+/* The file of a program that has an event loop, with nothing in flight. */
+static struct vread_file *looping_file(void)
+{
+	struct vread_file *f = open_file();
+	struct vread_completion c;
+
+	assert_true(vread_event_fd(&v) >= 0);
+	assert_int_equal(vread_reap(&v, &c, 1, 0), 0);
+	assert_false(readable());
+	return f;
+}
+
+/* The one completion that the event descriptor announces. */
+static struct vread_completion completion(void)
+{
+	struct vread_completion c;
+
+	assert_true(readable());
+	assert_int_equal(vread_reap(&v, &c, 1, 0), 1);
+	vread_release(&v, &c);
+	return c;
+}
+
+static void ends_quietly(struct vread_file *f)
+{
+	struct vread_completion c;
+
+	assert_int_equal(vread_reap(&v, &c, 1, 0), 0);
+	assert_false(readable());
+	vread_close(f);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
+}
+
+static void test_room_in_the_driver_is_an_event(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	driver.room = 0;
+	assert_int_equal(vread_submit(f, 0, 1000, NULL), 0);
+	assert_false(readable());
+	set_room(64);
+	assert_int_equal(completion().result, 1000);
+	ends_quietly(f);
+}
+
+static void test_a_refused_read_is_an_event(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	driver.read_error = EBADF;
+	assert_int_equal(vread_submit(f, 0, 1000, NULL), 0);
+	assert_int_equal(completion().result, -EBADF);
+	ends_quietly(f);
+}
+
+/* ---- a reader beside a leader ------------------------------------------------- */
+
+static struct {
+	pthread_t thread;
+	struct vread_file *file;
+	ssize_t result;
+} beside;
+
+static void *read_beside(void *unused)
+{
+	(void)unused;
+	beside.result = vread_pread(beside.file, buf, 100, 5);
+	return NULL;
+}
+
+static bool both_wait(void)
+{
+	bool both;
+
+	engine_lock(&v.engine);
+	both = v.engine.waiters.next != v.engine.waiters.prev;
+	engine_unlock(&v.engine);
+	return both;
+}
+
+/* Another thread's READ finds no room, and then there is room. */
+static void no_room_for_another(void)
+{
+	driver.room = 0;
+	assert_int_equal(pthread_create(&beside.thread, NULL, read_beside, NULL), 0);
+	while (!both_wait())
+		sched_yield();
+	driver.room = 64;
+}
+
+static void test_an_idle_reaper_waits_for_the_room_of_others(void **state)
+{
+	struct vread_completion c;
+	uint64_t began = now_ns;
+
+	(void)state;
+	beside.file = open_file();
+	while_waiting = no_room_for_another;
+	assert_int_equal(vread_reap(&v, &c, 1, 1000), 0);
+	assert_int_equal(pthread_join(beside.thread, NULL), 0);
+	assert_int_equal(beside.result, 100);
+	check(5, 100);
+	assert_int_equal(driver.submitted_ns, began);
+	vread_close(beside.file);
 }
 
 static void test_bytes_of_other_hosts_are_checked(void **state)
@@ -762,6 +938,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_room_at_all_is_a_timeout, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_read_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_room_in_the_driver_is_an_event, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_refused_read_is_an_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_idle_reaper_waits_for_the_room_of_others,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_removed_device_is_no_connection, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_bytes_of_other_hosts_are_checked, set_up,

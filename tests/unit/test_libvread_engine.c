@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tests libvread's engine with a transport of the test: a leader that sleeps for several of its
- * completions is woken when another thread begins to wait, once for each time.
+ * completions is woken when another thread begins to wait, once for each time.  A leader is also
+ * woken when the transport has no room for the operation of another thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ struct fake {
 	struct engine engine;
 	pthread_t other;
 	bool answering;
+	bool full; /* the transport has no room */
 	bool flying[TRANSPORT_MAX_OPS];
 	unsigned waits, batch[WAITS];
 	bool kicked[WAITS]; /* the kick was there before the wait began */
@@ -39,9 +41,9 @@ static void start(struct transport *t, const struct op *op)
 	fake(t)->flying[op->slot] = true;
 }
 
-static void flush(struct transport *t)
+static bool flush(struct transport *t)
 {
-	(void)t;
+	return fake(t)->full;
 }
 
 static int reap(struct transport *t, struct op_done *done, unsigned max)
@@ -74,10 +76,22 @@ static void *wait_for_one(void *fake)
 
 	engine_lock(e);
 	r = take(e);
+	engine_flush(e);
 	assert_int_equal(engine_wait(e, r, 1, UINT64_MAX), 0);
 	engine_release(e, r);
 	engine_unlock(e);
 	return NULL;
+}
+
+/* True if a thread waits beside the leader. */
+static bool another_waits(struct engine *e)
+{
+	bool waits;
+
+	engine_lock(e);
+	waits = e->waiters.next != e->waiters.prev;
+	engine_unlock(e);
+	return waits;
 }
 
 static bool wait_asleep(struct transport *t, int kick_fd, unsigned batch, uint64_t deadline,
@@ -92,7 +106,9 @@ static bool wait_asleep(struct transport *t, int kick_fd, unsigned batch, uint64
 	f->kicked[f->waits] = poll(&kick, 1, 0) > 0;
 	if (f->waits++ == 0) {
 		assert_int_equal(pthread_create(&f->other, NULL, wait_for_one, f), 0);
-		assert_int_equal(poll(&kick, 1, -1), 1);
+		while (!another_waits(&f->engine))
+			sched_yield();
+		assert_int_equal(poll(&kick, 1, 0), 1);
 	} else {
 		f->answering = true;
 	}
@@ -143,10 +159,32 @@ static void test_a_kick_wakes_the_leader_once(void **state)
 	engine_destroy(&f.engine, false);
 }
 
+/* The other thread's operation needs room, so the leader must wait for room, too. */
+static void test_a_full_transport_wakes_the_leader(void **state)
+{
+	struct fake f = {
+		.base = {.ops = &OPS, .slice_bytes = 1 << 20, .max_ops = 8},
+		.full = true,
+	};
+	struct request *mine;
+
+	(void)state;
+	assert_int_equal(engine_init(&f.engine, &f.base, 1000000, reclaim), 0);
+	engine_lock(&f.engine);
+	mine = take(&f.engine);
+	assert_int_equal(engine_wait(&f.engine, mine, 1, UINT64_MAX), 0);
+	engine_release(&f.engine, mine);
+	engine_unlock(&f.engine);
+	assert_int_equal(pthread_join(f.other, NULL), 0);
+	assert_int_equal(f.waits, 2);
+	engine_destroy(&f.engine, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_kick_wakes_the_leader_once),
+		cmocka_unit_test(test_a_full_transport_wakes_the_leader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
