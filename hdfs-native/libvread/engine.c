@@ -390,18 +390,25 @@ void engine_wait_async(struct engine *e, uint64_t deadline)
 	wait_for(e, &w, deadline, true);
 }
 
+/* Removes *p, one of the asynchronous completions, from their queue. */
+static void unqueue(struct engine *e, struct request **p)
+{
+	struct request *r = *p;
+
+	*p = r->next;
+	if (e->async_last == &r->next)
+		e->async_last = p;
+	if (!e->async_first && e->async_event_fd >= 0)
+		drain_fd(e->async_event_fd);
+}
+
 struct request *engine_next_async(struct engine *e)
 {
 	struct request *r = e->async_first;
 
 	if (!r)
 		return NULL;
-	e->async_first = r->next;
-	if (!e->async_first) {
-		e->async_last = &e->async_first;
-		if (e->async_event_fd >= 0)
-			drain_fd(e->async_event_fd);
-	}
+	unqueue(e, &e->async_first);
 	r->delivered = true;
 	return r;
 }
@@ -520,11 +527,8 @@ static void unqueue_async(struct engine *e, struct request *r)
 
 	while (*p && *p != r)
 		p = &(*p)->next;
-	if (!*p)
-		return;
-	*p = r->next;
-	if (e->async_last == &r->next)
-		e->async_last = p;
+	if (*p)
+		unqueue(e, p);
 }
 
 void engine_release(struct engine *e, struct request *r)

@@ -642,6 +642,30 @@ static void test_a_refused_read_is_an_event(void **state)
 	ends_quietly(f);
 }
 
+/* How often an event loop wakes until nothing is left to reap. */
+static unsigned wake_ups(void)
+{
+	struct vread_completion c;
+	unsigned n = 0;
+
+	for (; readable() && n < 1000; n++)
+		assert_int_equal(vread_reap(&v, &c, 1, 0), 0);
+	return n;
+}
+
+static void test_reads_of_a_closed_file_are_no_event(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(vread_submit(f, i * 1000, 1000, NULL), 0);
+	completion(); /* takes all from the driver */
+	vread_close(f);
+	assert_int_equal(wake_ups(), 0);
+	ends_quietly(looping_file());
+}
+
 /* ---- a reader beside a leader ------------------------------------------------- */
 
 static struct {
@@ -941,6 +965,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_room_in_the_driver_is_an_event, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_refused_read_is_an_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_reads_of_a_closed_file_are_no_event, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_an_idle_reaper_waits_for_the_room_of_others,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_removed_device_is_no_connection, set_up,
