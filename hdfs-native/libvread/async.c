@@ -100,6 +100,7 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 	const uint64_t deadline = vclock_deadline(timeout_ms);
 	struct request *request;
 	size_t n = 0;
+	bool gone;
 
 	if (connection_forked(v))
 		return -ENOTCONN;
@@ -112,13 +113,11 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 	engine_wait_async(e, deadline);
 	while (n < count && (request = engine_next_async(e)))
 		describe(e, request, &completions[n++]);
-	if (!n && e->lost) {
-		engine_unlock(e);
-		return -ENOTCONN;
-	}
+	gone = !n && e->lost;
+	engine_rest(e, gone);
 	engine_unlock(e);
 	check(e, completions, n);
-	return (int)n;
+	return gone ? -ENOTCONN : (int)n;
 }
 
 void vread_release(struct vread *v, const struct vread_completion *completion)

@@ -29,6 +29,7 @@ struct device {
 	struct transport base;
 	int fd;
 	int epoll_fd;        /* the program's, which watches fd; -1: none */
+	bool rests;          /* the epoll is quiet until the backend is back */
 	bool waits_for_room; /* num_queued is not 0; atomic: wait() reads it without the lock */
 	struct vread_ioc_read queued[TRANSPORT_MAX_OPS]; /* not yet taken by the driver */
 	unsigned num_queued;
@@ -85,9 +86,15 @@ static void refuse(struct device *d, uint32_t slot, int error)
 	d->in_flight[slot] = false;
 }
 
-/* What the program's epoll waits for. */
+/*
+ * What the program's epoll waits for.  Without a backend the driver reports EPOLLERR all the time.
+ * EPOLLET makes that one event.  When the backend is back, the driver wakes the epoll, which finds
+ * EPOLLOUT.
+ */
 static struct epoll_event watched(const struct device *d)
 {
+	if (d->rests)
+		return (struct epoll_event){.events = EPOLLIN | EPOLLOUT | EPOLLET};
 	return (struct epoll_event){.events = d->waits_for_room ? EPOLLIN | EPOLLOUT : EPOLLIN};
 }
 
@@ -337,6 +344,24 @@ static int device_watch(struct transport *t, int epoll_fd)
 	return 0;
 }
 
+static void device_rest(struct transport *t, bool rest)
+{
+	struct device *d = device(t);
+	struct epoll_event taken[2];
+
+	if (d->rests != rest) {
+		d->rests = rest;
+		update_watch(d);
+	}
+	if (!rest)
+		return;
+	/* poll() of the epoll reports an event, also with EPOLLET, until epoll_wait() has taken
+	 * it.  If that event was the return of the backend, ask for it again. */
+	epoll_wait(d->epoll_fd, taken, 2, 0);
+	if (device_alive(t))
+		update_watch(d);
+}
+
 static void device_destroy(struct transport *t, bool shared)
 {
 	struct device *d = device(t);
@@ -357,6 +382,7 @@ static const struct transport_ops device_ops = {
 	.arm = device_arm,
 	.wait = device_wait,
 	.watch = device_watch,
+	.rest = device_rest,
 	.alive = device_alive,
 	.destroy = device_destroy,
 };

@@ -387,7 +387,15 @@ void engine_wait_async(struct engine *e, uint64_t deadline)
 {
 	struct waiter w = {.async = true};
 
+	if (e->lost && !e->dead)
+		engine_poll(e); /* the backend may be back */
 	wait_for(e, &w, deadline, true);
+}
+
+void engine_rest(struct engine *e, bool rest)
+{
+	if (e->event_fd_used)
+		e->transport->ops->rest(e->transport, rest);
 }
 
 /* Removes *p, one of the asynchronous completions, from their queue. */

@@ -139,6 +139,9 @@ void engine_release(struct engine *e, struct request *r);
 bool engine_drop_handle(struct engine *e, uint32_t handle);
 /* Waits until there is an asynchronous completion, the backend is gone, or the deadline. */
 void engine_wait_async(struct engine *e, uint64_t deadline);
+/* The program has heard that there is no backend (rest), or has heard anything else.  Of what it
+ * knows, the event descriptor tells it no more. */
+void engine_rest(struct engine *e, bool rest);
 /* Takes the next asynchronous completion from its queue; release it.  NULL: there is none. */
 struct request *engine_next_async(struct engine *e);
 /* Takes completions without sleeping.  Does nothing if there is a leader, who takes them. */

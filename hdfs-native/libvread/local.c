@@ -39,6 +39,7 @@ struct local {
 	uint8_t *
 		pool; /* the slice, mapped for writing, because OPEN, PUBLISH and KEYS carry data */
 	bool broken;
+	int epoll_fd; /* the program's, which watches the socket and the events; -1: none */
 	struct {
 		uint8_t kind; /* operation, 0: none */
 		uint8_t queue;
@@ -340,7 +341,23 @@ static int local_watch(struct transport *t, int epoll_fd)
 	for (unsigned i = 0; i < l->link.num_queues; i++)
 		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.response_event[i], &responses) < 0)
 			return -errno;
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.sock, &hangup) < 0 ? -errno : 0;
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->link.sock, &hangup) < 0)
+		return -errno;
+	l->epoll_fd = epoll_fd;
+	return 0;
+}
+
+/* A backend that is gone stays gone. */
+static void local_rest(struct transport *t, bool rest)
+{
+	struct local *l = local(t);
+
+	if (!rest || l->epoll_fd < 0)
+		return;
+	for (unsigned i = 0; i < l->link.num_queues; i++)
+		epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, l->link.response_event[i], NULL);
+	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, l->link.sock, NULL);
+	l->epoll_fd = -1;
 }
 
 static void local_destroy(struct transport *t, bool shared)
@@ -374,6 +391,7 @@ static const struct transport_ops local_ops = {
 	.wait = local_wait,
 	.wipe = local_wipe,
 	.watch = local_watch,
+	.rest = local_rest,
 	.alive = local_alive,
 	.destroy = local_destroy,
 };
@@ -415,6 +433,7 @@ int local_connect(const char *path, size_t slice_bytes, unsigned num_queues, uin
 
 	if (!l)
 		return -ENOMEM;
+	l->epoll_fd = -1;
 	l->base.ops = &local_ops;
 	l->base.slice_bytes = slice_bytes;
 	l->base.data_in_slice = true;

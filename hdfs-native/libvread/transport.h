@@ -96,6 +96,9 @@ struct transport_ops {
 	/* Adds the descriptors that wake wait() to an epoll, for all that wait() waits for.  0 or
 	 * negative errno. */
 	int (*watch)(struct transport *t, int epoll_fd);
+	/* Only after watch().  rest: the program knows that there is no backend.  The epoll is then
+	 * quiet until the backend is back.  Not rest: as after watch(). */
+	void (*rest)(struct transport *t, bool rest);
 	/* True if there is a backend. */
 	bool (*alive)(struct transport *t);
 	/* Frees t.  shared: the parent process still has the connection (after fork), so the

@@ -220,9 +220,21 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
  * Each completion, also one with an error, needs one call.  A second call for a completion does
  * nothing. */
 void vread_release(struct vread *v, const struct vread_completion *completion);
-/* Returns a descriptor to poll, always the same: readable when vread_reap() may have something to
- * return.  The descriptor belongs to the library; do not read or close it.  Errors: as
- * epoll_create1(2) and eventfd(2). */
+/*
+ * Returns a descriptor to poll, always the same: readable when vread_reap() may have something to
+ * return, and sometimes without cause.  The descriptor belongs to the library; do not read or close
+ * it.
+ *
+ * It is also readable when the backend has gone, until vread_reap() has returned -ENOTCONN.  Then
+ * it is quiet.  Over /dev/vread it becomes readable again when a backend is there: vread_reap()
+ * then returns 0, and blocks must be opened again.  It stays quiet over a socket, and if the device
+ * was removed from the guest: close the connection.
+ *
+ *   readable -> vread_reap() -ENOTCONN -> not readable -> (backend is back) -> readable
+ *       -> vread_reap() 0 -> vread_open()
+ *
+ * Errors: as epoll_create1(2) and eventfd(2).
+ */
 int vread_event_fd(struct vread *v);
 
 /*

@@ -138,6 +138,7 @@ def test_asynchronous_reads_fail_when_it_is_killed(lib, mortal, block):
         for completion in completions:
             c.release(completion)
         expect(errno.ENOTCONN, lambda: c.reap())
+        assert not select.select([fd], [], [], 0)[0]
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])

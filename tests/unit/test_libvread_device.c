@@ -320,8 +320,35 @@ int epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
 		return (int)syscall(SYS_epoll_ctl, epoll_fd, op, fd, event);
 	assert_int_equal(op, watch.events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD);
 	watch.events = event->events;
-	watch.woken = true; /* the kernel looks at the state at once */
+	if (events((short)watch.events)) /* the kernel looks at the state at once */
+		watch.woken = true;
 	return 0;
+}
+
+/* Called once, when the library takes events from the epoll. */
+static void (*while_taking)(void);
+
+static bool driver_is_ready(void)
+{
+	return watch.woken && events((short)watch.events);
+}
+
+/* Fakes the driver's part of epoll_wait(): an edge-triggered event is taken. */
+int epoll_wait(int epoll_fd, struct epoll_event *ret, int max, int timeout_ms)
+{
+	int n = (int)syscall(SYS_epoll_pwait, epoll_fd, ret, max, 0, NULL, 8UL);
+	void (*f)(void) = while_taking;
+
+	assert_int_equal(timeout_ms, 0);
+	while_taking = NULL;
+	if (f)
+		f();
+	if (n == max || !driver_is_ready())
+		return n;
+	if (watch.events & EPOLLET)
+		watch.woken = false;
+	ret[n] = (struct epoll_event){.events = (uint32_t)events((short)watch.events)};
+	return n + 1;
 }
 
 /* ---- fixture --------------------------------------------------------------- */
@@ -571,11 +598,6 @@ static void test_refused_read_is_an_error(void **state)
 
 /* ---- event loops ------------------------------------------------------------ */
 
-static bool driver_is_ready(void)
-{
-	return watch.woken && events((short)watch.events);
-}
-
 /* As poll() of the event descriptor says: the driver's part is faked. */
 static bool readable(void)
 {
@@ -642,14 +664,14 @@ static void test_a_refused_read_is_an_event(void **state)
 	ends_quietly(f);
 }
 
-/* How often an event loop wakes until nothing is left to reap. */
-static unsigned wake_ups(void)
+/* How often an event loop wakes until nothing is left to hear; vread_reap() returns `expected`. */
+static unsigned wake_ups(int expected)
 {
 	struct vread_completion c;
 	unsigned n = 0;
 
 	for (; readable() && n < 1000; n++)
-		assert_int_equal(vread_reap(&v, &c, 1, 0), 0);
+		assert_int_equal(vread_reap(&v, &c, 1, 0), expected);
 	return n;
 }
 
@@ -662,8 +684,88 @@ static void test_reads_of_a_closed_file_are_no_event(void **state)
 		assert_int_equal(vread_submit(f, i * 1000, 1000, NULL), 0);
 	completion(); /* takes all from the driver */
 	vread_close(f);
-	assert_int_equal(wake_ups(), 0);
+	assert_int_equal(wake_ups(0), 0);
 	ends_quietly(looping_file());
+}
+
+static void set_connected(bool connected)
+{
+	driver.connected = connected;
+	wake();
+}
+
+static void test_the_end_and_the_return_of_a_backend_are_events(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		set_connected(false);
+		assert_int_equal(wake_ups(-ENOTCONN), 1);
+		wake(); /* as for another process */
+		assert_int_equal(wake_ups(-ENOTCONN), 1);
+		set_connected(true);
+		assert_int_equal(wake_ups(0), 1);
+		assert_true(vread_connected(&v));
+		vread_close(f);
+		f = open_file();
+		assert_int_equal(vread_submit(f, 0, 1000, NULL), 0);
+		assert_int_equal(completion().result, 1000);
+	}
+	ends_quietly(f);
+}
+
+static void come_back(void)
+{
+	set_connected(true);
+}
+
+/* The backend comes back while the library makes the descriptor quiet. */
+static void test_a_return_at_once_is_an_event(void **state)
+{
+	struct vread_file *f = looping_file();
+	struct vread_completion c;
+
+	(void)state;
+	set_connected(false);
+	while_taking = come_back;
+	assert_int_equal(vread_reap(&v, &c, 1, 0), -ENOTCONN);
+	assert_null(while_taking);
+	assert_int_equal(wake_ups(0), 1);
+	ends_quietly(f);
+}
+
+/* Another thread reads before the event loop hears that the backend is back. */
+static void test_a_return_is_an_event_beside_other_reads(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	set_connected(false);
+	assert_int_equal(wake_ups(-ENOTCONN), 1);
+	assert_int_equal(vread_pread(f, buf, 100, 0), -ENOTCONN);
+	assert_int_equal(wake_ups(-ENOTCONN), 0);
+	set_connected(true);
+	assert_int_equal(vread_pread(f, buf, 100, 0), 100);
+	assert_int_equal(wake_ups(0), 1);
+	ends_quietly(f);
+}
+
+/* A READ of a backend that is back finds no room. */
+static void test_room_is_an_event_after_a_return(void **state)
+{
+	struct vread_file *f = looping_file();
+
+	(void)state;
+	set_connected(false);
+	assert_int_equal(wake_ups(-ENOTCONN), 1);
+	set_room(0);
+	set_connected(true);
+	assert_int_equal(vread_submit(f, 0, 1000, NULL), 0);
+	assert_int_equal(wake_ups(0), 0);
+	set_room(64);
+	assert_int_equal(completion().result, 1000);
+	ends_quietly(f);
 }
 
 /* ---- a reader beside a leader ------------------------------------------------- */
@@ -966,6 +1068,14 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_refused_read_is_an_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reads_of_a_closed_file_are_no_event, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_end_and_the_return_of_a_backend_are_events,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_return_at_once_is_an_event, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_return_is_an_event_beside_other_reads,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_room_is_an_event_after_a_return, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_an_idle_reaper_waits_for_the_room_of_others,
 						set_up, tear_down),
