@@ -3,12 +3,14 @@
  * bytes stay in the slice. */
 #include <errno.h>
 
+#include "cancel.h"
 #include "check.h"
 #include "clock.h"
 #include "connection.h"
 
 int vread_submit(struct vread_file *f, uint64_t offset, size_t length, void *cookie)
 {
+	NO_CANCEL;
 	struct engine *e = &f->v->engine;
 	struct request *request;
 	int r;
@@ -96,6 +98,7 @@ static void check(struct engine *e, struct vread_completion *completions, size_t
 int vread_reap(struct vread *v, struct vread_completion *completions, size_t count,
 	       unsigned timeout_ms)
 {
+	NO_CANCEL;
 	struct engine *e = &v->engine;
 	const uint64_t deadline = vclock_deadline(timeout_ms);
 	struct request *request;
@@ -122,6 +125,7 @@ int vread_reap(struct vread *v, struct vread_completion *completions, size_t cou
 
 void vread_release(struct vread *v, const struct vread_completion *completion)
 {
+	NO_CANCEL;
 	struct engine *e = &v->engine;
 	struct request *request;
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "clock.h"
 
 #define DEFAULT_ENDPOINT "/dev/vread"
@@ -144,6 +145,7 @@ static void set_sizes(struct vread *v, unsigned readahead)
 
 int vread_connect(struct vread **ret, const struct vread_options *options)
 {
+	NO_CANCEL;
 	static const struct vread_options defaults;
 	const struct vread_options *o = options ?: &defaults;
 	const char *endpoint = o->endpoint ?: secure_getenv("VREAD_ENDPOINT") ?: DEFAULT_ENDPOINT;
@@ -191,6 +193,7 @@ static void free_closing(struct vread *v)
 
 void vread_disconnect(struct vread *v)
 {
+	NO_CANCEL;
 	if (!v)
 		return;
 	if (v->event_fd >= 0)
@@ -202,6 +205,7 @@ void vread_disconnect(struct vread *v)
 
 int vread_connected(struct vread *v)
 {
+	NO_CANCEL;
 	struct transport *t = v->engine.transport;
 	int alive;
 
@@ -286,6 +290,7 @@ static int make_event_fd(struct vread *v)
 
 int vread_event_fd(struct vread *v)
 {
+	NO_CANCEL;
 	int r;
 
 	if (connection_forked(v))

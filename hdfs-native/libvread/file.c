@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cancel.h"
 #include "connection.h"
 #include "open_data.h"
 
@@ -28,6 +29,7 @@ static int check_replica(const struct vread_file *f, const struct vread_block *b
 
 int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret)
 {
+	NO_CANCEL;
 	uint8_t data[VREAD_MAX_OPEN_DATA];
 	struct op op = {
 		.kind = VREAD_OP_OPEN,
@@ -73,6 +75,7 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 
 int vread_ping(struct vread *v)
 {
+	NO_CANCEL;
 	const struct vread_block nothing = {.pool_id = VREAD_NO_POOL};
 	struct vread_file *f;
 	int r = vread_open(v, &nothing, &f);
@@ -96,6 +99,7 @@ static void forget_async(struct vread_file *f)
 
 void vread_close(struct vread_file *f)
 {
+	NO_CANCEL;
 	struct vread *v;
 
 	if (!f)
@@ -117,6 +121,7 @@ void vread_close(struct vread_file *f)
 
 int vread_stat(struct vread_file *f, struct vread_stat *ret)
 {
+	NO_CANCEL;
 	if (connection_forked(f->v))
 		return -ENOTCONN;
 	engine_lock(&f->v->engine);
@@ -132,6 +137,7 @@ int vread_stat(struct vread_file *f, struct vread_stat *ret)
 
 int vread_update(struct vread_file *f)
 {
+	NO_CANCEL;
 	struct op op = {.kind = VREAD_OP_STAT, .handle = f->handle};
 	int r;
 

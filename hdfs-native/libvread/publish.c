@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "connection.h"
 #include "open_data.h"
 
@@ -14,6 +15,7 @@ _Static_assert(VREAD_EVENT_FINALIZED == VREAD_PUBLISH_FINALIZED &&
 
 int vread_publish(struct vread *v, const struct vread_block *block, unsigned event, uint64_t length)
 {
+	NO_CANCEL;
 	uint8_t data[VREAD_MAX_OPEN_DATA];
 	struct op op = {
 		.kind = VREAD_OP_PUBLISH,
@@ -86,6 +88,7 @@ static int send_keys(struct vread *v, const struct vread_block *packed, int toke
 int vread_publish_keys(struct vread *v, const char *pool_id, const char *storage_id, int tokens,
 		       const struct vread_signing_key *keys, size_t count)
 {
+	NO_CANCEL;
 	struct packed p = {.length = 0};
 	struct vread_block block = {
 		.pool_id = pool_id,

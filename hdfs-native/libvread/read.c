@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "check.h"
 #include "clock.h"
 #include "connection.h"
@@ -207,6 +208,7 @@ static int run(struct pipeline *p)
 
 int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count)
 {
+	NO_CANCEL;
 	struct pipeline p = {.file = f, .ranges = ranges, .count = count};
 
 	if (connection_forked(f->v))
@@ -220,6 +222,7 @@ int vread_preadv(struct vread_file *f, struct vread_range *ranges, size_t count)
 ssize_t vread_pread_to(struct vread_file *f, size_t length, uint64_t offset, vread_sink *sink,
 		       void *opaque)
 {
+	NO_CANCEL;
 	struct vread_range range = {
 		.offset = offset,
 		.length = length > SSIZE_MAX ? SSIZE_MAX : length,
@@ -239,6 +242,7 @@ ssize_t vread_pread_to(struct vread_file *f, size_t length, uint64_t offset, vre
 
 ssize_t vread_pread(struct vread_file *f, void *buf, size_t length, uint64_t offset)
 {
+	NO_CANCEL;
 	struct vread_range range = {
 		.offset = offset,
 		.length = length > SSIZE_MAX ? SSIZE_MAX : length,

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "check.h"
 #include "clock.h"
 #include "connection.h"
@@ -384,6 +385,7 @@ static ssize_t read_into(struct vread_file *f, size_t length, struct outlet *to)
 
 ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, void *opaque)
 {
+	NO_CANCEL;
 	struct outlet to = {.sink = sink, .opaque = opaque};
 
 	return read_into(f, length, &to);
@@ -391,6 +393,7 @@ ssize_t vread_read_to(struct vread_file *f, size_t length, vread_sink *sink, voi
 
 ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
 {
+	NO_CANCEL;
 	struct outlet to = {.buf = buf};
 
 	if (length && !buf)
@@ -400,6 +403,7 @@ ssize_t vread_read(struct vread_file *f, void *buf, size_t length)
 
 int64_t vread_seek(struct vread_file *f, int64_t offset, int whence)
 {
+	NO_CANCEL;
 	int64_t base, position;
 
 	if (connection_forked(f->v))

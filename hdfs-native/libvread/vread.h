@@ -31,7 +31,9 @@
  * Threads: any function may be called on any thread at any time, with these exceptions.  A file
  * is closed once, when no call on it is running.  A connection is closed once, when no call on it
  * or its files is running.  vread_read(), vread_read_to() and vread_seek() share one position
- * for each file and wait for each other.
+ * for each file and wait for each other.  A call is no cancellation point, and runs with
+ * cancellation disabled, also while it calls a sink or `interrupted`: pthread_cancel() takes effect
+ * after the call, and the connection stays usable for the other threads.
  *
  * After fork() a child cannot use the parent's connection.  vread_close() and vread_disconnect()
  * in the child do not disturb the parent.

@@ -819,6 +819,78 @@ static void test_an_idle_reaper_waits_for_the_room_of_others(void **state)
 	vread_close(beside.file);
 }
 
+/* ---- cancelled threads -------------------------------------------------------- */
+
+static struct {
+	pthread_t thread;
+	struct vread_file *file;
+	ssize_t result; /* of the thread's last call; -1: the thread ended in that call */
+} cancelled;
+
+static void *read_and_end(void *unused)
+{
+	(void)unused;
+	cancelled.result = -1;
+	cancelled.result = vread_pread(cancelled.file, buf, 100, 5);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The thread has ended, but not in the library, and others can go on. */
+static void ended_outside(void)
+{
+	void *result;
+
+	assert_int_equal(pthread_join(cancelled.thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(cancelled.result, 100);
+	check(5, 100);
+	assert_int_equal(vread_pread(cancelled.file, buf, 1000, 9), 1000);
+	check(9, 1000);
+	vread_close(cancelled.file);
+	assert_int_equal(v.engine.slice.free_pages, POOL_BYTES / 4096);
+}
+
+static void cancel_the_leader(void)
+{
+	pthread_cancel(pthread_self());
+	driver.room = 64;
+	pthread_testcancel(); /* ppoll() is a cancellation point */
+}
+
+static void test_a_leader_is_not_cancelled(void **state)
+{
+	(void)state;
+	cancelled.file = open_file();
+	driver.room = 0;
+	while_waiting = cancel_the_leader;
+	assert_int_equal(pthread_create(&cancelled.thread, NULL, read_and_end, NULL), 0);
+	ended_outside();
+}
+
+static void cancel_another(void)
+{
+	driver.room = 0;
+	assert_int_equal(pthread_create(&cancelled.thread, NULL, read_and_end, NULL), 0);
+	while (!both_wait())
+		sched_yield();
+	pthread_cancel(cancelled.thread);
+	driver.room = 64;
+}
+
+static void test_a_thread_beside_the_leader_is_not_cancelled(void **state)
+{
+	struct vread_completion c;
+
+	(void)state;
+	alarm(120); /* a thread that is cancelled there keeps the lock */
+	cancelled.file = open_file();
+	while_waiting = cancel_another;
+	assert_int_equal(vread_reap(&v, &c, 1, 1000), 0);
+	ended_outside();
+	alarm(0);
+}
+
 static void test_bytes_of_other_hosts_are_checked(void **state)
 {
 	struct vread_file *local = open_file(), *remote;
@@ -1078,6 +1150,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_room_is_an_event_after_a_return, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_an_idle_reaper_waits_for_the_room_of_others,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_leader_is_not_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_thread_beside_the_leader_is_not_cancelled,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_removed_device_is_no_connection, set_up,
 						tear_down),
