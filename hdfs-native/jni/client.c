@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "io_vread_hdfs_read_NativeBackend.h"
 #include "jni_block.h"
@@ -53,6 +54,8 @@ METHOD(jlong, connectTo)
 		(*env)->GetByteArrayRegion(env, endpoint, 0, length, (jbyte *)path);
 		options.endpoint = path;
 	}
+	if (strlen(path) != (size_t)length)
+		return -EINVAL; /* a NUL would cut the path */
 	r = vread_connect(&v, &options);
 	return r ?: (jlong)(uintptr_t)v;
 }

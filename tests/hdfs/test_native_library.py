@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The native library of the plug-ins in a JVM that is short of something, and its blocking calls
-while the thread is interrupted."""
+"""The native library of the plug-ins in a JVM that is short of something, its blocking calls while
+the thread is interrupted, and endpoints that are no paths."""
 
 import os
 import signal
@@ -50,6 +50,16 @@ def test_short_of_descriptors(class_path, tmp_path):
         "no-library",
         "no-library-now",  # the next attempt is two seconds later
         f"true {LIBRARY}",
+    ]
+
+
+def test_endpoints(class_path, tmp_path):
+    """A NUL in an endpoint does not end the path."""
+    missing = tmp_path / "missing"
+    assert java(class_path, "hdfs.read.Endpoints", LIBRARY, missing) == [
+        "ENOENT",
+        "EINVAL",
+        "EINVAL",
     ]
 
 
