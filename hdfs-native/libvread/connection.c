@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements vread_connect(), vread_disconnect(), vread_connected() and vread_event_fd() of
+/* Implements vread_connect_sized(), vread_disconnect(), vread_connected() and vread_event_fd() of
  * vread.h, and the functions on connections of connection.h. */
 #include "connection.h"
 
@@ -16,6 +16,7 @@
 
 #include "cancel.h"
 #include "clock.h"
+#include "sized.h"
 
 #define DEFAULT_ENDPOINT "/dev/vread"
 #define DEFAULT_POOL_BYTES ((size_t)4 << 20)
@@ -143,19 +144,21 @@ static void set_sizes(struct vread *v, unsigned readahead)
 		v->readahead_bytes = down_to_page(least(readahead ?: DEFAULT_READAHEAD, slice / 2));
 }
 
-int vread_connect(struct vread **ret, const struct vread_options *options)
+int vread_connect_sized(struct vread **ret, const struct vread_options *options, size_t size)
 {
 	NO_CANCEL;
-	static const struct vread_options defaults;
-	const struct vread_options *o = options ?: &defaults;
-	const char *endpoint = o->endpoint ?: secure_getenv("VREAD_ENDPOINT") ?: DEFAULT_ENDPOINT;
+	struct vread_options o = {.endpoint = NULL};
 	struct transport *transport;
+	const char *endpoint;
 	struct vread *v;
-	int r;
+	int r = options ? sized_options(&o, options, size) : 0;
 
-	if ((o->pool_bytes && o->pool_bytes < MIN_POOL_BYTES) || o->pool_bytes > MAX_POOL_BYTES ||
-	    o->queues > VREAD_MAX_QUEUES || o->publisher > 1)
+	if (r)
+		return r;
+	if ((o.pool_bytes && o.pool_bytes < MIN_POOL_BYTES) || o.pool_bytes > MAX_POOL_BYTES ||
+	    o.queues > VREAD_MAX_QUEUES || o.publisher > 1)
 		return -EINVAL;
+	endpoint = o.endpoint ?: secure_getenv("VREAD_ENDPOINT") ?: DEFAULT_ENDPOINT;
 	pthread_once(&fork_once, watch_forks);
 	v = calloc(1, sizeof(*v));
 	if (!v)
@@ -163,8 +166,8 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 	v->event_fd = -1;
 	v->forks = atomic_load(&forks);
 	v->files.next = v->files.prev = &v->files;
-	v->timeout_ms = o->timeout_ms ?: DEFAULT_TIMEOUT_MS;
-	r = connect_with_pool(endpoint, o, v->timeout_ms, &transport);
+	v->timeout_ms = o.timeout_ms ?: DEFAULT_TIMEOUT_MS;
+	r = connect_with_pool(endpoint, &o, v->timeout_ms, &transport);
 	if (r) {
 		free(v);
 		return r;
@@ -175,9 +178,9 @@ int vread_connect(struct vread **ret, const struct vread_options *options)
 		free(v);
 		return r;
 	}
-	v->engine.interrupted = o->interrupted;
-	v->engine.interrupted_opaque = o->interrupted_opaque;
-	set_sizes(v, o->readahead_bytes);
+	v->engine.interrupted = o.interrupted;
+	v->engine.interrupted_opaque = o.interrupted_opaque;
+	set_sizes(v, o.readahead_bytes);
 	*ret = v;
 	return 0;
 }

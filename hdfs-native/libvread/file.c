@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements vread_open(), vread_ping(), vread_close(), vread_stat() and vread_update() of
- * vread.h. */
+/* Implements vread_open_sized(), vread_ping(), vread_close(), vread_stat_sized() and
+ * vread_update() of vread.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cancel.h"
 #include "connection.h"
 #include "open_data.h"
+#include "sized.h"
 
 static void drop_handle(struct vread *v, struct vread_file *f)
 {
@@ -27,25 +28,24 @@ static int check_replica(const struct vread_file *f, const struct vread_block *b
 	return f->genstamp == block->generation_stamp ? 0 : -EEXIST;
 }
 
-int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret)
+int vread_open_sized(struct vread *v, const struct vread_block *block, size_t size,
+		     struct vread_file **ret)
 {
 	NO_CANCEL;
 	uint8_t data[VREAD_MAX_OPEN_DATA];
-	struct op op = {
-		.kind = VREAD_OP_OPEN,
-		.block_id = block->block_id,
-		.genstamp = block->generation_stamp,
-		.visible_length = block->visible_length,
-		.data = data,
-	};
+	struct op op = {.kind = VREAD_OP_OPEN, .data = data};
+	struct vread_block b;
 	struct vread_file *f;
 	int r;
 
 	if (connection_forked(v))
 		return -ENOTCONN;
-	r = open_data_encode(block, data);
+	r = sized_block(&b, block, size) ?: open_data_encode(&b, data);
 	if (r < 0)
 		return r;
+	op.block_id = b.block_id;
+	op.genstamp = b.generation_stamp;
+	op.visible_length = b.visible_length;
 	op.data_length = (uint32_t)r;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -60,9 +60,9 @@ int vread_open(struct vread *v, const struct vread_block *block, struct vread_fi
 	f->flags = op.flags;
 	f->genstamp = op.block_genstamp;
 	f->length = op.block_length;
-	f->visible_length = block->visible_length ?: op.block_length;
+	f->visible_length = b.visible_length ?: op.block_length;
 	f->check = op.flags & VREAD_BLOCK_REMOTE;
-	r = check_replica(f, block);
+	r = check_replica(f, &b);
 	if (r) {
 		drop_handle(v, f);
 		return r;
@@ -119,20 +119,22 @@ void vread_close(struct vread_file *f)
 	drop_handle(v, f);
 }
 
-int vread_stat(struct vread_file *f, struct vread_stat *ret)
+int vread_stat_sized(struct vread_file *f, struct vread_stat *ret, size_t size)
 {
 	NO_CANCEL;
+	struct vread_stat stat;
+
 	if (connection_forked(f->v))
 		return -ENOTCONN;
 	engine_lock(&f->v->engine);
-	*ret = (struct vread_stat){
+	stat = (struct vread_stat){
 		.length = f->length,
 		.visible_length = f->visible_length,
 		.generation_stamp = f->genstamp,
 		.flags = f->flags,
 	};
 	engine_unlock(&f->v->engine);
-	return 0;
+	return sized_stat(ret, size, &stat);
 }
 
 int vread_update(struct vread_file *f)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements vread_publish() and vread_publish_keys() of vread.h. */
+/* Implements vread_publish_sized() and vread_publish_keys() of vread.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "cancel.h"
 #include "connection.h"
 #include "open_data.h"
+#include "sized.h"
 
 _Static_assert(VREAD_EVENT_FINALIZED == VREAD_PUBLISH_FINALIZED &&
 		       VREAD_EVENT_APPEND == VREAD_PUBLISH_APPEND &&
@@ -13,28 +14,33 @@ _Static_assert(VREAD_EVENT_FINALIZED == VREAD_PUBLISH_FINALIZED &&
 		       VREAD_EVENT_DELETE == VREAD_PUBLISH_DELETE,
 	       "events are the protocol's");
 
-int vread_publish(struct vread *v, const struct vread_block *block, unsigned event, uint64_t length)
+int vread_publish_sized(struct vread *v, const struct vread_block *block, size_t size,
+			unsigned event, uint64_t length)
 {
 	NO_CANCEL;
 	uint8_t data[VREAD_MAX_OPEN_DATA];
 	struct op op = {
 		.kind = VREAD_OP_PUBLISH,
-		.block_id = block->block_id,
-		.genstamp = block->generation_stamp,
 		.new_length = length,
 		.event = event,
 		.data = data,
 	};
+	struct vread_block b;
 	int r;
 
 	if (connection_forked(v))
 		return -ENOTCONN;
-	if (event < VREAD_EVENT_FINALIZED || event > VREAD_EVENT_DELETE ||
-	    block->num_storage_ids != 1 || block->token_length)
+	r = sized_block(&b, block, size);
+	if (r)
+		return r;
+	if (event < VREAD_EVENT_FINALIZED || event > VREAD_EVENT_DELETE || b.num_storage_ids != 1 ||
+	    b.token_length)
 		return -EINVAL;
-	r = open_data_encode(block, data);
+	r = open_data_encode(&b, data);
 	if (r < 0)
 		return r;
+	op.block_id = b.block_id;
+	op.genstamp = b.generation_stamp;
 	op.data_length = (uint32_t)r;
 	return connection_execute(v, &op);
 }

@@ -9,6 +9,8 @@ const char *vread_strerror(int error)
 	switch (error < 0 ? -error : error) {
 	case 0:
 		return "no error";
+	case E2BIG:
+		return "the program uses a member of a struct that this libvread is too old for";
 	case EACCES:
 		return "this device may not read or speak for that datanode or pool";
 	case EAGAIN:

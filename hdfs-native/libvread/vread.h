@@ -7,6 +7,17 @@
  * UNIX socket on the backend's own host ("local port").  A file (struct vread_file) is one open
  * replica of one block.  All bytes returned match the block's own checksums.
  *
+ * Structs: struct vread_options, struct vread_block and struct vread_stat may get more members at
+ * their ends.  The functions that take them pass the size that the program was compiled with, so
+ * programs and libvread.so.1 of different releases work together.  Set members by name, and all
+ * others to 0:
+ *
+ *	struct vread_options options = {.timeout_ms = 500};
+ *
+ * A member that the program does not have is 0 for the library.  A member that the library does not
+ * have must be 0, else the call fails with -E2BIG; in struct vread_stat it becomes 0.  The other
+ * structs are elements of arrays and never change.
+ *
  * Units: offsets and lengths are in bytes.  A member whose name ends in _ms is in milliseconds.
  *
  * Pointers: none may be NULL unless its comment says so.
@@ -100,6 +111,7 @@ struct vread_block {
 	 * hosts have agreed.  If not 0, no other host is asked if the backend uses RDMA only.
 	 * -EINVAL: the backend is too old to know.  0 to publish. */
 	unsigned protect;
+	unsigned reserved; /* 0; -E2BIG: it is not */
 };
 
 #define VREAD_PROTECT_ENCRYPT 1u /* encrypted (TLS) */
@@ -113,7 +125,8 @@ struct vread_stat {
 	uint64_t length;         /* bytes of the replica */
 	uint64_t visible_length; /* bytes; where reads end */
 	uint64_t generation_stamp;
-	uint32_t flags; /* VREAD_FINALIZED, VREAD_REMOTE */
+	uint32_t flags;    /* VREAD_FINALIZED, VREAD_REMOTE */
+	uint32_t reserved; /* 0 */
 };
 
 /*
@@ -125,8 +138,16 @@ struct vread_stat {
  * many connections as it allows.  -EPROTO: the driver or backend has another version of the
  * protocol.  Also any error of stat(2), open(2), mmap(2), eventfd(2), socket(2) and connect(2),
  * such as -ENOENT, -EACCES and -EMFILE.
+ *
+ * vread_connect_sized(), vread_open_sized(), vread_stat_sized() and vread_publish_sized() are for
+ * other languages.  size: bytes of the struct that the caller has; -EINVAL: less than in release
+ * 0.1.0.
  */
-int vread_connect(struct vread **ret, const struct vread_options *options);
+int vread_connect_sized(struct vread **ret, const struct vread_options *options, size_t size);
+static inline int vread_connect(struct vread **ret, const struct vread_options *options)
+{
+	return vread_connect_sized(ret, options, sizeof(*options));
+}
 /* Closes the connection and frees v.  All files of v must have been closed.  NULL is ignored. */
 void vread_disconnect(struct vread *v);
 /* 1: there is a backend.  0: there is none.  A connection over /dev/vread comes back by itself,
@@ -143,12 +164,22 @@ int vread_ping(struct vread *v);
  * not be read.  -EAGAIN, -EBUSY, -EILSEQ, -ENODATA: the replica cannot be read now.  -EOPNOTSUPP:
  * vRead cannot verify the replica's checksums, whenever it is asked.  -EMFILE: too many open files.
  */
-int vread_open(struct vread *v, const struct vread_block *block, struct vread_file **ret);
+int vread_open_sized(struct vread *v, const struct vread_block *block, size_t size,
+		     struct vread_file **ret);
+static inline int vread_open(struct vread *v, const struct vread_block *block,
+			     struct vread_file **ret)
+{
+	return vread_open_sized(v, block, sizeof(*block), ret);
+}
 /* Closes the file and frees f; does not wait.  NULL is ignored.  Asynchronous reads of f that
  * were not reaped are forgotten.  Completions that were reaped must still be released. */
 void vread_close(struct vread_file *f);
 /* What was known after vread_open() or the last vread_update().  Does not ask the backend. */
-int vread_stat(struct vread_file *f, struct vread_stat *ret);
+int vread_stat_sized(struct vread_file *f, struct vread_stat *ret, size_t size);
+static inline int vread_stat(struct vread_file *f, struct vread_stat *ret)
+{
+	return vread_stat_sized(f, ret, sizeof(*ret));
+}
 /* Asks the backend to look again, and renews what vread_stat() returns.  0: the replica is the
  * one that was opened.  -EAGAIN: it changed, open it again.  Other errors: as vread_open(), and
  * -EBADF. */
@@ -258,8 +289,13 @@ int vread_event_fd(struct vread *v);
  * there.  -EINVAL: block or event is wrong.  After -ETIME the backend may or may not have taken the
  * event, or may still take it.
  */
-int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
-		  uint64_t length);
+int vread_publish_sized(struct vread *v, const struct vread_block *block, size_t size,
+			unsigned event, uint64_t length);
+static inline int vread_publish(struct vread *v, const struct vread_block *block, unsigned event,
+				uint64_t length)
+{
+	return vread_publish_sized(v, block, sizeof(*block), event, length);
+}
 
 /* For datanodes: the keys that sign the block tokens of a pool. */
 #define VREAD_HMAC_SHA1 1 /* Hadoop's default */

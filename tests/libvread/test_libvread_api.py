@@ -326,7 +326,7 @@ def test_connect_errors(lib, tmp_path):
 def test_endpoint_from_the_environment(lib, vreadd, monkeypatch):
     monkeypatch.setenv("VREAD_ENDPOINT", vreadd.endpoint)
     pointer = ctypes.c_void_p()
-    assert lib.vread_connect(ctypes.byref(pointer), None) == 0
+    assert lib.vread_connect_sized(ctypes.byref(pointer), None, 0) == 0
     assert lib.vread_connected(pointer) == 1
     lib.vread_disconnect(pointer)
 
@@ -439,5 +439,7 @@ def test_only_the_api_is_exported(lib):
     for line in os.popen(f"nm -D --defined-only {lib._name}"):
         address_type_name = line.split()
         if address_type_name[-2] in "TDB":
-            exported.add(address_type_name[-1].split("@")[0])
-    assert exported == set(vreadlib.PROTOTYPES)
+            exported.add(address_type_name[-1].split("@@")[0])
+    sized = {name for name in vreadlib.PROTOTYPES if name.endswith("_sized")}
+    of_0_1_0 = {f"{name.removesuffix('_sized')}@LIBVREAD_1" for name in sized}
+    assert exported == set(vreadlib.PROTOTYPES) | of_0_1_0

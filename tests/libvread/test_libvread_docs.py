@@ -15,9 +15,11 @@ PAGE = (FOLDER / "libvread.3").read_text()
 
 def test_man_page_covers_every_call_and_error():
     header = (FOLDER / "vread.h").read_text()
-    declared = set(re.findall(r"^(?!typedef)[a-z].*?\b(vread_[a-z_]+)\(", header, re.M))
+    declared = set(re.findall(r"^(?!typedef|static)[a-z].*?\b(vread_[a-z_]+)\(", header, re.M))
     assert declared == set(vreadlib.PROTOTYPES)
-    for name in declared:
+    inline = set(re.findall(r"^static inline int (vread_[a-z_]+)\(", header, re.M))
+    assert {f"{name}_sized" for name in inline} == {n for n in declared if n.endswith("_sized")}
+    for name in declared | inline:
         assert re.search(rf"^\.Nm {name}\b", PAGE, re.M), name
         assert re.search(rf"^\.F[no] \"?{name}\b", PAGE, re.M), name
     errors = re.findall(

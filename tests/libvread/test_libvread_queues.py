@@ -69,7 +69,8 @@ def test_a_publisher_has_one(lib, backend):
         endpoint=str(backend.path).encode(), timeout_ms=vreadlib.TIMEOUT, publisher=1
     )
     pointer = ctypes.c_void_p()
-    vreadlib.check(lib.vread_connect(ctypes.byref(pointer), ctypes.byref(options)))
+    pointers = (ctypes.byref(pointer), ctypes.byref(options))
+    vreadlib.check(lib.vread_connect_sized(*pointers, ctypes.sizeof(options)))
     assert rings_of(backend) == 1
     lib.vread_disconnect(pointer)
 

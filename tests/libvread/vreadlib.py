@@ -22,6 +22,7 @@ from ctypes import (
     c_uint32,
     c_uint64,
     c_void_p,
+    sizeof,
 )
 from pathlib import Path
 
@@ -68,6 +69,7 @@ class Block(Structure):
         ("token", c_char_p),
         ("token_length", c_size_t),
         ("protect", c_uint),
+        ("reserved", c_uint),
     ]
 
 
@@ -87,6 +89,7 @@ class Stat(Structure):
         ("visible_length", c_uint64),
         ("generation_stamp", c_uint64),
         ("flags", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -115,13 +118,13 @@ Sink = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 FINALIZED, APPEND, TRUNCATE, DELETE = 1, 2, 3, 4
 
 PROTOTYPES = {
-    "vread_connect": (c_int, [POINTER(c_void_p), POINTER(Options)]),
+    "vread_connect_sized": (c_int, [POINTER(c_void_p), POINTER(Options), c_size_t]),
     "vread_disconnect": (None, [c_void_p]),
     "vread_connected": (c_int, [c_void_p]),
     "vread_ping": (c_int, [c_void_p]),
-    "vread_open": (c_int, [c_void_p, POINTER(Block), POINTER(c_void_p)]),
+    "vread_open_sized": (c_int, [c_void_p, POINTER(Block), c_size_t, POINTER(c_void_p)]),
     "vread_close": (None, [c_void_p]),
-    "vread_stat": (c_int, [c_void_p, POINTER(Stat)]),
+    "vread_stat_sized": (c_int, [c_void_p, POINTER(Stat), c_size_t]),
     "vread_update": (c_int, [c_void_p]),
     "vread_read": (c_ssize_t, [c_void_p, c_void_p, c_size_t]),
     "vread_seek": (c_int64, [c_void_p, c_int64, c_int]),
@@ -133,7 +136,7 @@ PROTOTYPES = {
     "vread_reap": (c_int, [c_void_p, POINTER(Completion), c_size_t, c_uint]),
     "vread_release": (None, [c_void_p, POINTER(Completion)]),
     "vread_event_fd": (c_int, [c_void_p]),
-    "vread_publish": (c_int, [c_void_p, POINTER(Block), c_uint, c_uint64]),
+    "vread_publish_sized": (c_int, [c_void_p, POINTER(Block), c_size_t, c_uint, c_uint64]),
     "vread_publish_keys": (
         c_int,
         [c_void_p, c_char_p, c_char_p, c_int, POINTER(SigningKey), c_size_t],
@@ -200,7 +203,7 @@ class Connection:
         if interrupted:
             options.interrupted = type(options.interrupted)(lambda _: interrupted())
         self.options = options  # the library calls the function
-        check(lib.vread_connect(byref(self.pointer), byref(options)))
+        check(lib.vread_connect_sized(byref(self.pointer), byref(options), sizeof(options)))
 
     def close(self):
         self.lib.vread_disconnect(self.pointer)
@@ -235,7 +238,9 @@ class Connection:
 
     def publish(self, event, pool, block_id, genstamp, storages, token=None, length=0):
         block = make_block(pool, block_id, genstamp, 0, storages, token)
-        check(self.lib.vread_publish(self.pointer, byref(block), event, length))
+        check(
+            self.lib.vread_publish_sized(self.pointer, byref(block), sizeof(block), event, length)
+        )
 
     def publish_keys(self, pool, storage, keys, tokens=1):
         """keys: keys of tests.support.block_token."""
@@ -254,7 +259,8 @@ class File:
         self.lib = connection.lib
         self.pointer = c_void_p()
         block = make_block(pool, block_id, genstamp, visible, storages, token)
-        check(self.lib.vread_open(connection.pointer, byref(block), byref(self.pointer)))
+        pointers = (connection.pointer, byref(block), sizeof(block), byref(self.pointer))
+        check(self.lib.vread_open_sized(*pointers))
 
     def close(self):
         self.lib.vread_close(self.pointer)
@@ -270,7 +276,7 @@ class File:
 
     def stat(self):
         stat = Stat()
-        check(self.lib.vread_stat(self.pointer, byref(stat)))
+        check(self.lib.vread_stat_sized(self.pointer, byref(stat), sizeof(stat)))
         return stat
 
     def update(self):

@@ -148,8 +148,13 @@ class _Block(ctypes.Structure):
         ("num_storage_ids", ctypes.c_size_t),
         ("token", ctypes.c_void_p),
         ("token_length", ctypes.c_size_t),
-        ("encrypt", ctypes.c_uint),
+        ("protect", ctypes.c_uint),
+        ("reserved", ctypes.c_uint),
     ]
+
+
+def _size(structure):
+    return ctypes.c_size_t(ctypes.sizeof(structure))
 
 
 class _Client:
@@ -165,8 +170,10 @@ class _Client:
         self._connection = ctypes.c_void_p()
 
     def __enter__(self):
-        connection = ctypes.byref(self._connection)
-        self._check(self._library.vread_connect(connection, ctypes.byref(self._options)), "connect")
+        error = self._library.vread_connect_sized(
+            ctypes.byref(self._connection), ctypes.byref(self._options), _size(self._options)
+        )
+        self._check(error, "connect")
         return self
 
     def __exit__(self, *_):
@@ -174,8 +181,8 @@ class _Client:
 
     def publish(self, block, length):
         named = self._named(block)
-        error = self._library.vread_publish(
-            self._connection, ctypes.byref(named), FINALIZED, ctypes.c_uint64(length)
+        error = self._library.vread_publish_sized(
+            self._connection, ctypes.byref(named), _size(named), FINALIZED, ctypes.c_uint64(length)
         )
         self._check(error, f"PUBLISH of block {block}")
 
@@ -183,7 +190,9 @@ class _Client:
         """The block's bytes, or None if the block is not there yet."""
         named, file = self._named(block), ctypes.c_void_p()
         buffer = ctypes.create_string_buffer(length)
-        error = self._library.vread_open(self._connection, ctypes.byref(named), ctypes.byref(file))
+        error = self._library.vread_open_sized(
+            self._connection, ctypes.byref(named), _size(named), ctypes.byref(file)
+        )
         if error:
             return self._not_yet(error, f"OPEN of block {block}")
         got = self._library.vread_pread(file, buffer, ctypes.c_size_t(length), ctypes.c_uint64(0))
