@@ -189,6 +189,10 @@ class Daemon:
     def status(self):
         return json.loads(self.ask(b'{"command": "status"}\n'))
 
+    def counters(self):
+        """Those of each device.  A connection that comes or goes has none yet, or no more."""
+        return [d["counters"] for d in self.status()["devices"] if "counters" in d]
+
     def fds(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
