@@ -188,7 +188,9 @@
  *   At once.  The backend had mapped page 0 of queue 0's ring a second time,
  *   with an unmap notification.  So the kernel's grant device clears the alive
  *   byte and sends an event.  The frontend sees 0, answers all waiting requests
- *   with ENOTCONN and takes no more.
+ *   with ENOTCONN and takes no more.  The byte is no word about the pool, which an
+ *   adapter for RDMA may hold longer: a frontend gives pages that it got back to
+ *   nobody, and answers no offer, before it could end the pool's grants.
  *
  *   Later.  A restarted backend that finds "state" at Initialised, Connected or
  *   Closing writes Closing, then Closed, waits for the frontend to reach Closed
