@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -17,37 +18,47 @@
 
 /* ---- ioctls ---- */
 
-static long ioc_info(struct vread_file *file, void __user *arg)
+union vread_args {
+	struct vread_ioc_info info;
+	struct vread_ioc_slice slice;
+	struct vread_ioc_open open;
+	struct vread_ioc_stat stat;
+	struct vread_ioc_submit submit;
+	struct vread_ioc_reap reap;
+	struct vread_ioc_publish publish;
+	struct vread_ioc_keys keys;
+	u32 handle;
+};
+
+static long ioc_info(struct vread_file *file, union vread_args *args)
 {
 	struct vread_device *dev = file->dev;
 	struct vread_pool *pool = smp_load_acquire(&dev->pool);
-	struct vread_ioc_info info = {
+	struct vread_ioc_info *info = &args->info;
+
+	*info = (struct vread_ioc_info){
 		.abi = VREAD_IOC_ABI,
 		.connected = READ_ONCE(dev->up),
 		.generation = READ_ONCE(dev->generation),
 		.max_in_flight = VREAD_FILE_READS,
 		.slice_bytes = (u64)READ_ONCE(file->slice_pages) * VREAD_PAGE_SIZE,
 	};
-
-	strscpy(info.role, READ_ONCE(dev->role), sizeof(info.role));
+	strscpy(info->role, READ_ONCE(dev->role), sizeof(info->role));
 	if (pool) {
-		info.pool_bytes = (u64)vread_pool_slice_pages(pool) * VREAD_PAGE_SIZE;
-		info.pool_free_bytes = (u64)vread_pool_free_pages(pool) * VREAD_PAGE_SIZE;
+		info->pool_bytes = (u64)vread_pool_slice_pages(pool) * VREAD_PAGE_SIZE;
+		info->pool_free_bytes = (u64)vread_pool_free_pages(pool) * VREAD_PAGE_SIZE;
 	}
-	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+	return 0;
 }
 
-static long ioc_slice(struct vread_file *file, void __user *arg)
+static long ioc_slice(struct vread_file *file, union vread_args *args)
 {
-	struct vread_ioc_slice slice;
-	int ret;
+	return vread_file_take_slice(file, &args->slice.bytes);
+}
 
-	if (copy_from_user(&slice, arg, sizeof(slice)))
-		return -EFAULT;
-	ret = vread_file_take_slice(file, &slice.bytes);
-	if (ret)
-		return ret;
-	return copy_to_user(arg, &slice, sizeof(slice)) ? -EFAULT : 0;
+static int may_open(const struct vread_file *file)
+{
+	return file->publishes ? -EACCES : 0;
 }
 
 /* Opens a block in reserved room. */
@@ -67,96 +78,73 @@ static int open_block(struct vread_file *file, struct vread_ioc_open *open)
 	return ret;
 }
 
-static long ioc_open(struct vread_file *file, void __user *arg)
+static long ioc_open(struct vread_file *file, union vread_args *args)
 {
-	struct vread_ioc_open open;
-	int ret;
+	int ret = vread_file_reserve_handle(file);
 
-	if (file->publishes)
-		return -EACCES;
-	if (copy_from_user(&open, arg, sizeof(open)))
-		return -EFAULT;
-	ret = vread_file_reserve_handle(file);
 	if (ret)
 		return ret;
-	ret = open_block(file, &open);
-	if (ret) {
+	ret = open_block(file, &args->open);
+	if (ret)
 		vread_file_unreserve_handle(file);
-		return ret;
-	}
-	if (copy_to_user(arg, &open, sizeof(open))) {
-		vread_file_close_handle(file, open.handle);
-		return -EFAULT;
-	}
-	return 0;
+	return ret;
 }
 
-static long ioc_close(struct vread_file *file, void __user *arg)
+static void undo_open(struct vread_file *file, const union vread_args *args)
 {
-	u32 number;
-
-	if (copy_from_user(&number, arg, sizeof(number)))
-		return -EFAULT;
-	return vread_file_close_handle(file, number);
+	vread_file_close_handle(file, args->open.handle);
 }
 
-static long ioc_stat(struct vread_file *file, void __user *arg)
+static long ioc_close(struct vread_file *file, union vread_args *args)
+{
+	return vread_file_close_handle(file, args->handle);
+}
+
+static long ioc_stat(struct vread_file *file, union vread_args *args)
 {
 	struct vread_handle *handle;
-	struct vread_ioc_stat stat;
 	int ret;
 
-	if (copy_from_user(&stat, arg, sizeof(stat)))
-		return -EFAULT;
-	if (stat.reserved)
+	if (args->stat.reserved)
 		return -EINVAL;
-	handle = vread_file_handle(file, stat.handle);
+	handle = vread_file_handle(file, args->stat.handle);
 	if (!handle)
 		return -EBADF;
-	ret = vread_stat_block(handle, file->user, &stat);
+	ret = vread_stat_block(handle, file->user, &args->stat);
 	vread_handle_put(handle);
 	vread_link_flush_closes(file->dev);
-	if (ret)
-		return ret;
-	return copy_to_user(arg, &stat, sizeof(stat)) ? -EFAULT : 0;
+	return ret;
 }
 
-static long ioc_publish(struct vread_file *file, void __user *arg)
+/* Publishing changes what others read. */
+static int may_publish(const struct vread_file *file)
 {
-	struct vread_ioc_publish publish;
-
 	if (!file->publishes)
 		return -EACCES;
-	if (copy_from_user(&publish, arg, sizeof(publish)))
-		return -EFAULT;
-	return vread_publish_event(file->dev, file->user, &publish);
+	return file->writable ? 0 : -EBADF;
 }
 
-static long ioc_keys(struct vread_file *file, void __user *arg)
+static long ioc_publish(struct vread_file *file, union vread_args *args)
 {
-	struct vread_ioc_keys keys;
-
-	if (!file->publishes)
-		return -EACCES;
-	if (copy_from_user(&keys, arg, sizeof(keys)))
-		return -EFAULT;
-	return vread_publish_keys(file->dev, file->user, &keys);
+	return vread_publish_event(file->dev, file->user, &args->publish);
 }
 
-static long ioc_submit(struct vread_file *file, void __user *arg)
+static long ioc_keys(struct vread_file *file, union vread_args *args)
 {
-	struct vread_ioc_read __user *from;
-	struct vread_ioc_submit submit;
+	return vread_publish_keys(file->dev, file->user, &args->keys);
+}
+
+static long ioc_submit(struct vread_file *file, union vread_args *args)
+{
+	const struct vread_ioc_submit *submit = &args->submit;
+	struct vread_ioc_read __user *from = u64_to_user_ptr(submit->reads);
 	struct vread_ioc_read read;
 	unsigned int n;
 	int ret = 0;
 
-	if (copy_from_user(&submit, arg, sizeof(submit)))
-		return -EFAULT;
-	if (submit.reserved || !submit.count || submit.count > 256)
+	if (submit->reserved || !submit->count || submit->count > 256)
 		return -EINVAL;
-	from = u64_to_user_ptr(submit.reads);
-	for (n = 0; n < submit.count; n++) {
+	for (n = 0; n < submit->count; n++) {
 		ret = -EFAULT;
 		if (copy_from_user(&read, from + n, sizeof(read)))
 			break;
@@ -168,54 +156,82 @@ static long ioc_submit(struct vread_file *file, void __user *arg)
 	return n ? n : ret;
 }
 
-static long ioc_reap(struct vread_file *file, void __user *arg)
+static long ioc_reap(struct vread_file *file, union vread_args *args)
 {
-	struct vread_ioc_reap reap;
+	const struct vread_ioc_reap *reap = &args->reap;
 
-	if (copy_from_user(&reap, arg, sizeof(reap)))
-		return -EFAULT;
-	if (reap.reserved || !reap.count || reap.count > 256 || reap.min_complete > reap.count)
+	if (reap->reserved || !reap->count || reap->count > 256 || reap->min_complete > reap->count)
 		return -EINVAL;
-	return vread_file_reap(file, &reap);
+	return vread_file_reap(file, reap);
 }
 
-static long dispatch(struct vread_file *file, unsigned int cmd, void __user *arg)
+struct operation {
+	unsigned int cmd;
+	int (*allowed)(const struct vread_file *file); /* NULL: to all */
+	long (*run)(struct vread_file *file, union vread_args *args);
+	/* It succeeded, but the process cannot be told.  NULL: nothing is to be undone. */
+	void (*undo)(struct vread_file *file, const union vread_args *args);
+	bool when_gone; /* also on a device that is gone */
+};
+
+static const struct operation operations[] = {
+	[_IOC_NR(VREAD_IOC_INFO)] = {VREAD_IOC_INFO, .run = ioc_info},
+	[_IOC_NR(VREAD_IOC_SLICE)] = {VREAD_IOC_SLICE, .run = ioc_slice},
+	[_IOC_NR(VREAD_IOC_OPEN)] = {VREAD_IOC_OPEN, may_open, ioc_open, .undo = undo_open},
+	[_IOC_NR(VREAD_IOC_CLOSE)] = {VREAD_IOC_CLOSE, .run = ioc_close, .when_gone = true},
+	[_IOC_NR(VREAD_IOC_STAT)] = {VREAD_IOC_STAT, .run = ioc_stat},
+	[_IOC_NR(VREAD_IOC_SUBMIT)] = {VREAD_IOC_SUBMIT, .run = ioc_submit},
+	[_IOC_NR(VREAD_IOC_REAP)] = {VREAD_IOC_REAP, .run = ioc_reap, .when_gone = true},
+	[_IOC_NR(VREAD_IOC_PUBLISH)] = {VREAD_IOC_PUBLISH, may_publish, ioc_publish},
+	[_IOC_NR(VREAD_IOC_KEYS)] = {VREAD_IOC_KEYS, may_publish, ioc_keys},
+};
+
+/* The number says how long the caller's struct is.  NULL: no operation, or a struct that is shorter
+ * than it was in the first version. */
+static const struct operation *find_operation(unsigned int cmd)
 {
-	switch (cmd) {
-	case VREAD_IOC_INFO:
-		return ioc_info(file, arg);
-	case VREAD_IOC_SLICE:
-		return ioc_slice(file, arg);
-	case VREAD_IOC_OPEN:
-		return ioc_open(file, arg);
-	case VREAD_IOC_CLOSE:
-		return ioc_close(file, arg);
-	case VREAD_IOC_STAT:
-		return ioc_stat(file, arg);
-	case VREAD_IOC_SUBMIT:
-		return ioc_submit(file, arg);
-	case VREAD_IOC_REAP:
-		return ioc_reap(file, arg);
-	case VREAD_IOC_PUBLISH:
-		return ioc_publish(file, arg);
-	case VREAD_IOC_KEYS:
-		return ioc_keys(file, arg);
-	default:
-		return -ENOTTY;
+	unsigned int number = _IOC_NR(cmd);
+	const struct operation *op;
+
+	if (number >= ARRAY_SIZE(operations))
+		return NULL;
+	op = &operations[array_index_nospec(number, ARRAY_SIZE(operations))];
+	if ((op->cmd ^ cmd) & ~IOCSIZE_MASK || _IOC_SIZE(cmd) < _IOC_SIZE(op->cmd))
+		return NULL;
+	return op;
+}
+
+static long run_operation(struct vread_file *file, const struct operation *op, unsigned int size,
+			  void __user *arg)
+{
+	unsigned int known = _IOC_SIZE(op->cmd);
+	union vread_args args = {};
+	long ret = op->allowed ? op->allowed(file) : 0;
+
+	if (!ret && _IOC_DIR(op->cmd) & _IOC_WRITE)
+		ret = copy_struct_from_user(&args, known, arg, size);
+	if (!ret)
+		ret = op->run(file, &args);
+	if (ret >= 0 && _IOC_DIR(op->cmd) & _IOC_READ && copy_to_user(arg, &args, known)) {
+		if (op->undo)
+			op->undo(file, &args);
+		ret = -EFAULT;
 	}
+	return ret;
 }
 
 static long vread_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct vread_file *file = filp->private_data;
+	const struct operation *op = find_operation(cmd);
 	struct vread_device *dev = file->dev;
-	bool cleaning = cmd == VREAD_IOC_REAP || cmd == VREAD_IOC_CLOSE;
 	long ret;
 
-	/* On a device that is gone, READs can still be reaped and handles closed. */
-	if (READ_ONCE(dev->gone) && !cleaning)
+	if (!op)
+		return -ENOTTY;
+	if (READ_ONCE(dev->gone) && !op->when_gone)
 		return -ENODEV;
-	ret = dispatch(file, cmd, (void __user *)arg);
+	ret = run_operation(file, op, _IOC_SIZE(cmd), (void __user *)arg);
 	if (ret == -ENOTCONN && READ_ONCE(dev->gone))
 		return -ENODEV;
 	return ret;
@@ -294,6 +310,7 @@ static int vread_open(struct inode *inode, struct file *filp)
 	if (!file)
 		return -ENOMEM;
 	file->publishes = node->publishes;
+	file->writable = filp->f_mode & FMODE_WRITE;
 	filp->private_data = file;
 	return stream_open(inode, filp);
 }

@@ -41,6 +41,7 @@ struct vread_file {
 	struct vread_device *dev;
 	struct vread_user *user; /* who opened it, with a reference */
 	bool publishes; /* opened by the node of publishers: PUBLISH and KEYS, but no OPEN */
+	bool writable;  /* opened for writing */
 	struct vread_waiter waiter;
 
 	struct xarray handles; /* its lock also protects next_handle and num_handles */

@@ -5,8 +5,8 @@
  * it.
  *
  * A device of role datanode has a second node, /dev/vread-publish.  Who may open it may PUBLISH and
- * give KEYS, and gets EACCES for OPEN.  On /dev/vread, PUBLISH and KEYS get EACCES.  All other
- * calls are the same on both nodes.
+ * give KEYS, and gets EACCES for OPEN.  On /dev/vread, PUBLISH and KEYS get EACCES; they get EBADF
+ * if the node was not opened for writing.  All other calls are the same on both nodes.
  *
  * One open file is one client.  It has at most one slice of the device's pool, its handles and its
  * requests in flight; all of them end with the open file.  The slice is mapped with mmap(), at
@@ -31,6 +31,12 @@
  * KEYS can fail with ENOMEM, with ETIME, with EINTR (the process is being killed), and with the
  * errors of the backend, which vreadif.h lists.  ENOTTY: this driver does not know the request.
  * The comments below name the other errors.
+ *
+ * Structs of ioctls may grow at their ends; the number of an ioctl says how long the caller's is.
+ * A driver that knows less takes the longer struct if what it does not know is 0, and fails with
+ * E2BIG if not; it does not set what it does not know.  A driver that knows more takes missing
+ * members for 0.  No struct becomes shorter (ENOTTY).  struct vread_ioc_read and struct
+ * vread_ioc_completion, which lie in arrays, stay as they are.
  *
  * mmap(): EACCES: writable or executable.  EINVAL: there is no slice, the offset is not 0, or the
  * mapping is longer than the slice.

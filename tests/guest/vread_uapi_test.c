@@ -75,13 +75,18 @@ static void __attribute__((noreturn)) die(const char *what)
 	exit(1);
 }
 
-static int open_node(const char *node)
+static int open_node_for(const char *node, int mode)
 {
-	int fd = open(node, O_RDWR | O_CLOEXEC);
+	int fd = open(node, mode | O_CLOEXEC);
 
 	if (fd < 0)
 		die(node);
 	return fd;
+}
+
+static int open_node(const char *node)
+{
+	return open_node_for(node, O_RDWR);
 }
 
 static int open_device(void)
@@ -652,6 +657,33 @@ static long publish_with(int fd, struct vread_ioc_publish args)
 }
 
 /* Arguments that the module refuses. */
+/* Structs of a later version. */
+static void check_longer_structs(int fd)
+{
+	struct {
+		struct vread_ioc_open known;
+		uint64_t later;
+	} o = {.known = open_args()};
+	struct {
+		struct vread_ioc_info known;
+		uint64_t later;
+	} i = {.later = 7};
+	const unsigned long longer_open = _IOWR(VREAD_IOC_MAGIC, 2, o);
+	const unsigned long longer_info = _IOR(VREAD_IOC_MAGIC, 0, i);
+
+	expect(call(fd, longer_open, &o), 0, "OPEN with a longer struct");
+	check(o.known.handle && o.known.length, "and its results");
+	expect(call(fd, VREAD_IOC_CLOSE, &o.known.handle), 0, "CLOSE of its handle");
+	o.later = 1;
+	expect(call(fd, longer_open, &o), -E2BIG, "OPEN with something that is not known");
+	expect(call(fd, longer_info, &i), 0, "INFO with a longer struct");
+	check(i.known.abi == VREAD_IOC_ABI && i.later == 7, "what is not known stays");
+	expect(call(fd, _IOWR(VREAD_IOC_MAGIC, 2, uint64_t), &o), -ENOTTY,
+	       "OPEN with a struct that is too short");
+	expect(call(fd, _IOW(VREAD_IOC_MAGIC, 2, struct vread_ioc_open), &o), -ENOTTY,
+	       "OPEN in one direction only");
+}
+
 static void check_bad_publish(int fd)
 {
 	struct vread_ioc_publish a;
@@ -784,6 +816,15 @@ static void check_publish_as_datanode(int fd, int reader, const char *storage)
 	expect(publish_with(fd, publish_args()), -EINVAL, "PUBLISH for two storages");
 }
 
+static void check_publish_without_writing(void)
+{
+	int fd = open_node_for(PUBLISH_DEVICE, O_RDONLY);
+
+	expect(publish_with(fd, publish_args()), -EBADF, "PUBLISH, opened for reading");
+	expect(keys_with(fd, keys_args()), -EBADF, "KEYS, opened for reading");
+	close(fd);
+}
+
 static int run_as_datanode(const char *storage)
 {
 	int reader = open_device(), fd = open_node(PUBLISH_DEVICE);
@@ -794,6 +835,7 @@ static int run_as_datanode(const char *storage)
 	check_device(reader, "datanode");
 	check_device(fd, "datanode");
 	check_publish_by_reader(reader);
+	check_publish_without_writing();
 	check_publish_as_datanode(fd, reader, storage);
 	printf("%u failed\n", failures);
 	return failures ? 1 : 0;
@@ -836,6 +878,7 @@ int main(int argc, char **argv)
 	check_slice(fd);
 	check_mmap(fd);
 	check_open(fd);
+	check_longer_structs(fd);
 	opened = open_args();
 	expect(call(fd, VREAD_IOC_OPEN, &opened), 0, "OPEN");
 	check_handles(fd, opened.handle);
