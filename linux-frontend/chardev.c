@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/poll.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -315,6 +316,22 @@ static int vread_open(struct inode *inode, struct file *filp)
 	return stream_open(inode, filp);
 }
 
+/* vread(4) describes the lines. */
+static void vread_show_fdinfo(struct seq_file *out, struct file *filp)
+{
+	struct vread_file *file = filp->private_data;
+	struct vread_device *dev = file->dev;
+
+	seq_printf(out, "vread-connected:\t%u\n", READ_ONCE(dev->up));
+	seq_printf(out, "vread-generation:\t%u\n", READ_ONCE(dev->generation));
+	seq_printf(out, "vread-user:\t%u\n", from_kuid_munged(current_user_ns(), file->user->id));
+	seq_printf(out, "vread-slice-bytes:\t%zu\n",
+		   (size_t)READ_ONCE(file->slice_pages) * VREAD_PAGE_SIZE);
+	seq_printf(out, "vread-handles:\t%u\n", READ_ONCE(file->num_handles));
+	seq_printf(out, "vread-reads-in-flight:\t%u\n", READ_ONCE(file->num_in_flight));
+	seq_printf(out, "vread-reads-done:\t%u\n", READ_ONCE(file->num_done));
+}
+
 static int vread_release(struct inode *inode, struct file *filp)
 {
 	vread_file_close(filp->private_data);
@@ -329,5 +346,6 @@ const struct file_operations vread_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.poll = vread_poll,
 	.mmap = vread_mmap,
+	.show_fdinfo = vread_show_fdinfo,
 	.llseek = noop_llseek,
 };

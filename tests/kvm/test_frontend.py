@@ -239,6 +239,30 @@ def test_no_hibernation_with_an_open_device(host, guest):
     eventually(lambda: not holder.running)
 
 
+def test_what_an_open_file_holds(host, guest):
+    connect(host)
+    reader = guest.popen(f"VREAD_HOLDER_USER=1001 exec vread_holder in-flight {SPEC}")
+    open_block(host)
+    request = host.next_request()
+    assert request.operation == READ
+    told = "cat /proc/$(pidof vread_holder)/fdinfo/3 | grep vread"
+    lines = [
+        "vread-connected:\t1",
+        "vread-generation:\t1",
+        "vread-user:\t1001",
+        f"vread-slice-bytes:\t{LENGTH}",
+        "vread-handles:\t1",
+        "vread-reads-in-flight:\t1",
+        "vread-reads-done:\t0",
+    ]
+    assert guest.text(told).splitlines() == lines
+    host.answer(request, LENGTH)
+    lines[-2:] = ["vread-reads-in-flight:\t0", "vread-reads-done:\t1"]
+    eventually(lambda: guest.text(told).splitlines() == lines)
+    reader.kill()
+    reader.wait()
+
+
 def test_handles_of_one_file(host, guest):
     """Threads that open at the same time do not get more handles at the backend than one by one."""
     connect(host)
