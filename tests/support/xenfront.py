@@ -115,6 +115,7 @@ class XenFront(Front):
         self.fds = []
         folder, domid = domain.host.folder, domain.domid
         self.path = folder / f"grants-{domid}"
+        self.path.unlink(missing_ok=True)  # pages that are mapped are not given to anybody else
         self.path.write_bytes(bytes((POOL + POOL_PAGES) * PAGE))
         with open(self.path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 0)
