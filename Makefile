@@ -331,7 +331,7 @@ $(B)/libvread_jni.so: $(JNI_OBJ) $(B)/libvread.a hdfs-native/jni/jni.map
 KVER ?= $(shell ls /lib/modules 2>/dev/null | grep -- '^6\.1\..*-amd64$$' | sort -V | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
 .PHONY: module
-module: $(SETUP) ## xen-vreadfront.ko for the newest Debian kernel installed (KVER=, KDIR=)
+module: $(SETUP) ## The guest's kernel modules for the newest Debian kernel installed (KVER=, KDIR=)
 	@linux-frontend/build.sh "$(KVER)" "$(KDIR)" build/module
 
 # ---- installing --------------------------------------------------------------

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds xen-vreadfront.ko out of tree.
+# Builds the modules out of tree: vread-core.ko, xen-vreadfront.ko and vread-ivshmem.ko.
 #
 #   build.sh KVER KDIR OUTDIR    for kernel KVER with its headers in KDIR;
-#                                the module ends up in OUTDIR
+#                                the modules end up in OUTDIR
 #   build.sh --sources DIR       only exports a source folder that stands alone, for
 #                                DKMS: /usr/src/vread-VERSION
 #
@@ -34,18 +34,23 @@ update() {
 	done
 }
 
+# sources FOLDER: the sources below a folder, by their paths there.
+sources() {
+	(cd "$1" && find . -name '*.[ch]' -printf '%P\n')
+}
+
 # prune DIR: removes sources from DIR that no longer exist here.
 prune() {
 	local file
-	for file in "$1"/*.[ch]; do
-		case ${file##*/} in
+	while read -r file; do
+		case $file in
 		vreadif.h | vread-ivshmem.h | vread-nodes.h | *.mod.c) continue ;;
 		esac
-		if [ ! -e "$here/${file##*/}" ]; then
-			rm "$file"
+		if [ ! -e "$here/$file" ]; then
+			rm "$1/$file"
 			changed=yes
 		fi
-	done
+	done < <(sources "$1")
 }
 
 # generate_names DIR: makes vread-nodes.h, the names of the xenstore nodes, from the schema.
@@ -68,11 +73,13 @@ generate_dkms_conf() {
 }
 
 export_sources() {
-	update "$1" "$here"/*.[ch] "$here"/{Kbuild,LICENSE,60-vread.rules} \
-		"$schema"/{vreadif,vread-ivshmem}.h
+	local file
+	update "$1" "$here"/{Kbuild,LICENSE,60-vread.rules} "$schema"/{vreadif,vread-ivshmem}.h
+	while read -r file; do
+		update "$(dirname "$1/$file")" "$here/$file"
+	done < <(sources "$here")
 	generate_dkms_conf "$1"
 	generate_names "$1"
-	update "$1/uapi" "$here"/uapi/*.h
 	prune "$1"
 }
 
@@ -113,6 +120,6 @@ if [ $changed = no ] && [ "$(cat "$out/.built" 2>/dev/null)" = "$kver $kdir" ]; 
 	exit 0
 fi
 rm -f "$out/.built"
-echo "  MODULE  xen-vreadfront.ko for $kver"
+echo "  MODULE  modules for $kver"
 compile "$kdir" "$out"
 echo "$kver $kdir" >"$out/.built"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * vread_ioctl.h - the system calls on /dev/vread, with which a process reads HDFS blocks through
- * the host.  libvread and other programs in a guest include it; linux-frontend/chardev.c implements
+ * the host.  libvread and other programs in a guest include it; linux-frontend/core/chardev.c implements
  * it.
  *
  * A device of role datanode has a second node, /dev/vread-publish.  Who may open it may PUBLISH and

@@ -200,7 +200,7 @@ def test_backend_dies_in_the_middle(vread, endpoint):
 def test_no_backend(vread, tmp_path):
     done = vread("cat", "--endpoint", tmp_path / "nothing", "p/blk_1_1")
     assert done.returncode == 3
-    assert b"nothing: no such device or socket; in a guest load xen-vreadfront" in done.stderr
+    assert b"nothing: no such device or socket; in a guest load xen-vreadfront (Xen)" in done.stderr
     done = vread("cat", "--endpoint", "/dev/null", "p/blk_1_1")
     assert done.returncode == 1
     assert b"/dev/null: neither a vread device nor a socket" in done.stderr

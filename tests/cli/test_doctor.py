@@ -234,12 +234,14 @@ def kvm_guest(guest, root):
         put(root / f"sys/bus/pci/devices/{name}/vendor", "0x1af4")
         put(root / f"sys/bus/pci/devices/{name}/device", device)
     driver = root / f"sys/bus/pci/devices/{PCI}/driver"
-    driver.symlink_to("../../../bus/pci/drivers/xen_vreadfront")
+    driver.symlink_to("../../../bus/pci/drivers/vread-ivshmem")
+    (root / "sys/module/xen_vreadfront").rename(root / "sys/module/vread_ivshmem")
     return guest
 
 
 def test_guest_of_kvm(kvm_guest):
     found = Findings(kvm_guest())
+    assert "vread-ivshmem: loaded" in found.ok
     assert f"{PCI}: an ivshmem-doorbell, as guests of KVM have" in found.ok
     assert f"{PCI}: the module drives it" in found.ok
     assert [text for text in found.failed if "/dev/vread: no connection: " not in text] == []
@@ -254,8 +256,9 @@ def test_guest_of_kvm_without_driver(kvm_guest, root):
     assert f"{PCI}: driver uio_pci_generic has the device" in Findings(kvm_guest()).failed
     shutil.rmtree(root / "sys/module")
     driver.unlink()
+    put(root / f"lib/modules/{KERNEL}/updates/dkms/xen-vreadfront.ko.xz")
     failed = Findings(kvm_guest()).failed
-    assert f"xen-vreadfront: not loaded, and there is no module for this kernel, {KERNEL}" in failed
+    assert f"vread-ivshmem: not loaded, and there is no module for this kernel, {KERNEL}" in failed
 
 
 def test_in_dom0(guest, root, vread, vreadd):

@@ -7,7 +7,7 @@ start and at the end of each test), backend, demo.
 """
 
 from tests.support.waiting import eventually
-from tools.lab import deployment
+from tools.lab import deployment, product
 
 CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS}"
 READ = f"{CAT} --blocks-from {deployment.BLOCKS} >/dev/null"
@@ -72,7 +72,7 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
     of users and its unloading exist only in a guest's kernel."""
     holder = client.popen("exec 3</dev/vread; echo holding; exec cat", timeout=700)
     holder.wait_output("holding", SOON)
-    refused = client.run("rmmod xen_vreadfront")
+    refused = client.run(product.unload())
     assert refused.rc != 0
     assert (
         "in use" in refused.stderr.decode() or "temporarily unavailable" in refused.stderr.decode()
@@ -80,7 +80,7 @@ def test_module_in_use_cannot_be_unloaded(client, demo, backend):
     assert deployment.file_digest(client) == demo.sha256
     holder.kill()
     holder.wait(SOON)
-    client.run("rmmod xen_vreadfront", timeout=60).check()
+    client.run(product.unload(), timeout=60).check()
     backend.wait_offered(client)  # closed, and offered anew
     assert client.run("test -e /dev/vread").rc != 0
     backend.connect(client)

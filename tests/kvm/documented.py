@@ -11,7 +11,7 @@ import textwrap
 from tools.vreadd import REPOSITORY
 
 SOCKET = "/run/vread-ivshmem/client1.sock"
-VECTORS = "ls /sys/bus/pci/drivers/xen_vreadfront/0000:*/msi_irqs | wc -l"  # in the guest
+VECTORS = "ls /sys/bus/pci/drivers/vread-ivshmem/0000:*/msi_irqs | wc -l"  # in the guest
 TEXT = (REPOSITORY / "docs/kvm.md").read_text()
 # What QEMU answers.
 SAVE_REFUSED = re.search("Migration is disabled when .*", TEXT)[0]

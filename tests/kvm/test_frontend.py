@@ -29,7 +29,7 @@ OPEN, READ, CLOSE = 1, 2, 3
 LENGTH = 65536
 SPEC = "BP-1/blk_1_1"
 BLOCK = (1 << 20).to_bytes(8, "little") + (1).to_bytes(8, "little")
-BOUND = "/sys/bus/pci/drivers/xen_vreadfront/0000:*"
+BOUND = "/sys/bus/pci/drivers/vread-ivshmem/0000:*"
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def host(machine):
     host.epoch += 1
     host.say(0)
     guest.run("dmesg -c >/dev/null")
-    guest.run(f"insmod {product.MODULE}").check()
+    guest.run(product.load()).check()
     yield host
     host.die()
-    guest.run("rmmod xen_vreadfront", timeout=60).check()
+    guest.run(product.unload(), timeout=60).check()
 
 
 @pytest.fixture
@@ -189,8 +189,8 @@ def test_wrong_answers_end_the_connection(host, guest, wrong):
 def test_reboot(host, guest):
     """A driver that starts says so in the words of the epoch that it finds."""
     connect(host)
-    guest.run("echo 1 >/proc/sys/kernel/sysrq; rmmod xen_vreadfront", timeout=60)
-    guest.run(f"insmod {product.MODULE}").check()
+    guest.run(f"echo 1 >/proc/sys/kernel/sysrq; {product.unload()}", timeout=60)
+    guest.run(product.load()).check()
     host.wait_front(INITIALISING)
 
 
@@ -334,7 +334,7 @@ def test_unplugged_under_a_reader(guest_files, tmp_path):
     """The device's memory goes away.  Bytes that a process was told of stay where they are."""
     path = tmp_path / "socket"
     with IvshmemHost(path) as host, KvmGuest("plug", files=guest_files) as guest:
-        guest.run(f"insmod {product.MODULE}").check()
+        guest.run(product.load()).check()
         guest.plug(path)
         host.offer()
         host.wait_front(INITIALISED)
@@ -361,7 +361,7 @@ def test_unplugged_under_a_slow_caller(guest_files, tmp_path, part):
     meanwhile, and the call must then fail."""
     path = tmp_path / "socket"
     with IvshmemHost(path) as host, KvmGuest("slow", files=guest_files) as guest:
-        guest.run(f"insmod {product.MODULE}").check()
+        guest.run(product.load()).check()
         guest.plug(path)
         connect(host)
         caller = guest.popen(f"exec vread_holder slow {SPEC} {part}")
@@ -383,7 +383,7 @@ def test_no_room_for_the_memory(guest_files, tmp_path):
         IvshmemHost(path, size=128 * MIB) as host,
         KvmGuest("plug", files=guest_files) as guest,
     ):
-        guest.run(f"insmod {product.MODULE}").check()
+        guest.run(product.load()).check()
         guest.plug(path)
         said = "the guest has no address for the device's memory"
         eventually(lambda: said in guest.dmesg())
@@ -396,10 +396,10 @@ def test_a_device_of_others_is_left_alone(guest_files, tmp_path):
     with IvshmemHost(path) as host:
         host.words[0] = 0
         with KvmGuest("alien", files=guest_files, devices=shared_memory(path)) as guest:
-            guest.run(f"insmod {product.MODULE}").check()
+            guest.run(product.load()).check()
             assert guest.run("ls /dev/vread").rc
             assert guest.run(f"ls -d {BOUND}").rc
-            guest.run("rmmod xen_vreadfront").check()
+            guest.run(product.unload()).check()
             guest.check_dmesg()
 
 
@@ -409,7 +409,7 @@ def test_too_few_vectors(guest_files, tmp_path):
         IvshmemHost(path, vectors=1) as host,
         KvmGuest("few", files=guest_files, devices=shared_memory(path, vectors=1)) as guest,
     ):
-        guest.run(f"insmod {product.MODULE}").check()
+        guest.run(product.load()).check()
         assert "at least 2 MSI-X vectors are needed" in guest.dmesg()
         assert guest.run("ls /dev/vread").rc
         assert host.front() == 0

@@ -103,7 +103,7 @@ def test_saved_without_the_device(guest, libvirt, backend, files, demo):
     guest.save(saved)
     assert libvirt.virsh("domstate", guest.name) == "shut off"
     guest.restore(saved)
-    guest.run("grep -q xen_vreadfront /proc/modules && test ! -e /dev/vread").check()
+    guest.run("grep -q vread_ivshmem /proc/modules && test ! -e /dev/vread").check()
     libvirt.virsh("attach-device", guest.name, files[1], "--live")
     guest.run("echo 1 >/sys/bus/pci/rescan").check()
     backend.wait_connected(guest)

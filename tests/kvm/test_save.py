@@ -58,7 +58,7 @@ def test_saved_without_the_device(backend, demo, tmp_path):
     path = backend.socket_of("saved")
     guest = backend.host.create_guest("saved", device=False)
     guest.put(demo.blocks_file, deployment.BLOCKS)
-    guest.run(f"insmod {product.MODULE}").check()
+    guest.run(product.load()).check()
     guest.plug(path)
     backend.wait_connected(guest)
     assert deployment.file_digest(guest) == demo.sha256

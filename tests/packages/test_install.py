@@ -106,7 +106,7 @@ def test_manuals_refer_to_manuals_that_are_there(installed):
 
 def test_the_manual_of_the_device_has_its_parameters_and_requests():
     page = (REPOSITORY / "linux-frontend/vread.4").read_text()
-    module = (REPOSITORY / "linux-frontend/main.c").read_text()
+    module = (REPOSITORY / "linux-frontend/core/params.h").read_text()
     header = (REPOSITORY / "linux-frontend/uapi/vread_ioctl.h").read_text()
     parameters = re.findall(r"module_param_named\((\w+),", module)
     requests = re.findall(r"#define (VREAD_IOC_\w+) _IO", header)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.owner import needs_root
 from tools import debootstrap
+from tools.lab import product
 from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
@@ -59,6 +60,7 @@ def test_the_module_compiles(suite, tmp_path):
     versions = re.findall(r"^compiled for (\S+)$", built, re.M)
     assert len(versions) == (2 if backports else 1), built
     for version in versions:
-        module = root / "out" / version / "xen-vreadfront.ko"
-        magic = run_here("modinfo", "-F", "vermagic", module)
-        assert magic.startswith(f"{version} SMP"), magic
+        for name in (product.CORE, product.XEN, product.KVM):
+            module = root / "out" / version / f"{name}.ko"
+            magic = run_here("modinfo", "-F", "vermagic", module)
+            assert magic.startswith(f"{version} SMP"), magic

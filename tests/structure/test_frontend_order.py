@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files of the guest's kernel module call each other in one direction only.
+"""The files of the guest's kernel modules call each other in one direction only.
 
-LOWEST_FIRST lists the modules of linux-frontend/.  A module is a .c file, its header, or both.  A
-file includes its own header and headers of earlier modules, and no others.  A header declares only
-what the .c file of its module defines, and a .c file declares nothing.  So a module can call
-earlier modules, and no later one.
+LOWEST_FIRST lists the parts of each module, which lie in one folder of linux-frontend/.  A part is
+a .c file, its header, or both.  A file includes its own header and headers of earlier parts, and
+no others; in the folder of a transport also headers of core/.  A header declares only what the .c
+file of its part defines, and a .c file declares nothing.  So a part can call earlier parts, and no
+later one, and no transport calls the other.
 """
 
 import re
@@ -14,10 +15,11 @@ import pytest
 
 FRONTEND = Path(__file__).resolve().parents[2] / "linux-frontend"
 
-LOWEST_FIRST = (
-    "compat check pool share attach ring device link request file chardev connect grant suspend "
-    "xenbus pci main"
-).split()
+LOWEST_FIRST = {
+    "core": "check pool share attach ring params wait device link request file chardev connect",
+    "xen": "grant suspend xenbus",
+    "ivshmem": "pci",
+}
 
 INCLUSION = re.compile(r'^#include "([\w./-]+)"', re.M)
 # A function or variable that other files can see.  clang-format indents all others.
@@ -48,9 +50,12 @@ def mistakes(folder, order):
             yield f"{path.name} has no place in the order"
             continue
         for header in INCLUSION.findall(text):
-            there = Path(header).stem
-            if (folder / header).is_file() and there not in order[: order.index(here) + 1]:
+            there = Path(header)
+            beside = (folder / header).is_file()
+            if beside and there.stem not in order[: order.index(here) + 1]:
                 yield f"{path.name} includes {header}, which is not below it"
+            if there.parent.name and (folder.name == "core" or there.parent.name != "core"):
+                yield f"{path.name} includes {header}: only core/ is for others"
         source = path.with_suffix(".c")
         own = defined(source.read_text()) if path.suffix == ".h" and source.is_file() else set()
         for name in sorted(declared(text) - own):
@@ -60,15 +65,20 @@ def mistakes(folder, order):
             yield f"{name} has a place in the order, and no file"
 
 
-def test_the_files_call_each_other_in_one_direction():
-    assert list(mistakes(FRONTEND, LOWEST_FIRST)) == []
+@pytest.mark.parametrize("folder", LOWEST_FIRST)
+def test_the_files_call_each_other_in_one_direction(folder):
+    assert list(mistakes(FRONTEND / folder, LOWEST_FIRST[folder].split())) == []
+
+
+def test_every_folder_has_an_order():
+    assert {path.parent.name for path in FRONTEND.glob("*/*.c")} == set(LOWEST_FIRST)
 
 
 def test_declarations_are_found():
     """Else nothing would be compared."""
     for module, name in ("chardev", "vread_fops"), ("link", "vread_link_up"):
-        assert name in declared((FRONTEND / f"{module}.h").read_text())
-        assert name in defined((FRONTEND / f"{module}.c").read_text())
+        assert name in declared((FRONTEND / "core" / f"{module}.h").read_text())
+        assert name in defined((FRONTEND / "core" / f"{module}.c").read_text())
 
 
 FILES = {
@@ -106,6 +116,7 @@ def test_what_is_allowed(frontend):
         ("ring.h", "extern struct link *first[];\n", "ring.h declares first: "),
         ("ring.h", "int put(void);\n", "ring.h declares put: "),
         ("ring.c", "void link_up(void);\n", "ring.c declares link_up: "),
+        ("link.c", '#include "ivshmem/pci.h"\n', "link.c includes ivshmem/pci.h: "),
     ],
 )
 def test_what_is_not_is_told(frontend, file, added, said):

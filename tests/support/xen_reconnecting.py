@@ -3,6 +3,8 @@
 kernels (tests/xen/shared/test_kernels.py) and of Debian 13 (tests/xen/test_debian13.py) call this.
 """
 
+from tools.lab import product
+
 GONE = 3  # exit status of `vread` without a device
 
 
@@ -15,6 +17,6 @@ def detach_attach_unload_load(client, backend, spec):
     assert (gone.rc, gone.stdout) == (GONE, b"")
     backend.attach(client)
     backend.wait_connected(client)
-    client.run("rmmod xen_vreadfront").check()
+    client.run(product.unload()).check()
     backend.wait_states(client, "2", "6")
     backend.connect(client)

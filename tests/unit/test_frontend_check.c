@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests the checks of the guest's kernel module (linux-frontend/check.c) in user space: numbers and
+ * Tests the checks of the guest's kernel module (linux-frontend/core/check.c) in user space: numbers and
  * lists from xenstore, READs of a process, responses of a backend; and the rule by which processes
  * share the pool.
  */
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../linux-frontend/check.c"
+#include "../../linux-frontend/core/check.c"
 
 static void numbers(void **state)
 {

@@ -67,4 +67,6 @@ def test_a_backend_that_goes_and_comes(client, backend, demo):
 def test_the_kernel_has_no_complaint(client):
     log = client.dmesg()
     assert "vread: connected to domain 0 as client" in log
-    assert not re.search(r"xen_vreadfront: (?!loading out-of-tree|module verification)", log)
+    assert not re.search(
+        r"(xen_vreadfront|vread_core): (?!loading out-of-tree|module verification)", log
+    )

@@ -20,7 +20,7 @@ from tools.patience import Patience
 from .guest import Guest
 from .host import XenHost
 from .paths import LabError
-from .product import MODULE
+from .product import load
 
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
@@ -223,7 +223,7 @@ class Backend:
 
 
 def load_frontend(guest: Guest, parameters: str = "") -> None:
-    guest.run(f"insmod {MODULE} {parameters}", timeout=CONNECT_TIMEOUT).check()
+    guest.run(load(parameters), timeout=CONNECT_TIMEOUT).check()
 
 
 def start_client(

@@ -3,7 +3,7 @@
 this machine itself.
 
 with KvmGuest("g1", files={...}, devices=shared_memory(socket)) as guest:
-    guest.run("modprobe xen-vreadfront")
+    guest.run("modprobe vread-ivshmem")
     guest.unplug()
     guest.save(path)
     guest.restore(path)

@@ -2,7 +2,7 @@
 """A libvirtd of our own, and guests of QEMU that it starts.
 
     with Libvirt() as libvirt, LibvirtGuest("g1", libvirt, xml="<shmem ...>") as guest:
-        guest.run("modprobe xen-vreadfront")
+        guest.run("modprobe vread-ivshmem")
         libvirt.virsh("detach-device", "g1", file)
 
 It is Debian's libvirtd in session mode (qemu:///session).  Its sockets, state and logs are in a

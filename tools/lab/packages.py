@@ -62,7 +62,8 @@ class Packages:
         numbers = {name: FIRST_USER_ID + i for i, name in enumerate(users)}
         _accounts(tree, numbers, GROUPS)
         tree.modules(DOMU_MODULES)
-        tree.module(f"/lib/modules/{kernel_release()}/updates/dkms/xen-vreadfront.ko", self._ko())
+        for name, ko in self._dkms_modules().items():
+            tree.module(f"/lib/modules/{kernel_release()}/updates/dkms/{name}.ko", ko)
         return tree
 
     # ---- what dpkg does ----------------------------------------------------------
@@ -108,23 +109,28 @@ class Packages:
 
     # ---- what DKMS does ------------------------------------------------------------
 
-    def _ko(self) -> Path:
-        """The module, built for the kernel of guests as its dkms.conf says."""
+    def _dkms_modules(self) -> dict[str, Path]:
+        """The modules, built for the kernel of guests as their dkms.conf says."""
         (source,) = (self._unpacked(MODULE) / "usr/src").iterdir()
         files = sorted(path for path in source.rglob("*") if path.is_file())
         parts = [kernel_release().encode(), *(path.read_bytes() for path in files)]
-        return cached("xen-vreadfront", ".ko", key_of(parts), lambda ko: self._build(source, ko))
+        tar = cached("dkms", ".tar", key_of(parts), lambda tar: self._build(source, tar))
+        folder = self._scratch / "modules"
+        folder.mkdir(exist_ok=True)
+        _run(["tar", "-C", folder, "-xf", tar])
+        return {path.stem: path for path in folder.glob("*.ko")}
 
-    def _build(self, source: Path, ko: Path) -> None:
+    def _build(self, source: Path, tar: Path) -> None:
         name, _, version = source.name.partition("-")
         build = self._scratch / "dkms" / name / version / "build"
         build.parent.mkdir(parents=True)
         _run(["cp", "-r", source, build])
         script = (
             'kernel_source_dir=/lib/modules/$1/build dkms_tree=$2; cd "$3" && . ./dkms.conf && '
-            'eval "${MAKE[0]}" && cp "${BUILT_MODULE_NAME[0]}.ko" "$4" && strip -g "$4"'
+            'eval "${MAKE[0]}" && ko=("${BUILT_MODULE_NAME[@]/%/.ko}") && strip -g "${ko[@]}" && '
+            'tar -cf "$4" "${ko[@]}"'
         )
-        arguments = [kernel_release(), self._scratch / "dkms", build, ko]
+        arguments = [kernel_release(), self._scratch / "dkms", build, tar]
         _run(["bash", "-c", script, "dkms", *arguments])
 
 

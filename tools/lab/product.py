@@ -11,7 +11,9 @@ from .debian import BOOKWORM, LIBRARIES, Debian
 from .kernels import Kernel
 from .paths import REPOSITORY, LabError
 
-MODULE = "/lib/modules/xen-vreadfront.ko"
+# The kernel modules of a guest: the core, and what brings devices of Xen or of KVM.
+CORE, XEN, KVM = "vread-core", "xen-vreadfront", "vread-ivshmem"
+TRANSPORT = f"test -e /sys/hypervisor/type && echo {XEN} || echo {KVM}"
 PLUGIN = "/usr/share/java/vread-hdfs.jar"
 JNI = "libvread_jni.so"
 PROGRAMS = [
@@ -46,13 +48,28 @@ def guest_files(variant: str, debian: Debian = BOOKWORM) -> dict[str, Path]:
     return {
         "/usr/bin/vread": build / "vread",
         f"{LIBRARIES}/libvread.so.1": build / "libvread.so.1",
-        MODULE: debian.build / "module" / "xen-vreadfront.ko",
+        **_modules(debian.build / "module"),
     }
 
 
-def module_for(kernel: Kernel) -> Path:
-    """The module for another kernel than the installed one.  If it is not up to date, the script of
-    all modules builds it, with the same warnings and sparse."""
+def load(parameters: str = "") -> str:
+    """The command that loads the modules of a guest, of Xen or of KVM."""
+    core = f"test -d /sys/module/vread_core || insmod /lib/modules/{CORE}.ko"
+    return f"{{ {core}; }} && insmod /lib/modules/$({TRANSPORT}).ko {parameters}"
+
+
+def unload() -> str:
+    """The command that unloads them.  If it is refused, nothing is unloaded."""
+    return f"rmmod $({TRANSPORT} | tr - _) && rmmod vread_core"
+
+
+def _modules(folder: Path) -> dict[str, Path]:
+    return {f"/lib/modules/{name}.ko": folder / f"{name}.ko" for name in (CORE, XEN, KVM)}
+
+
+def modules_for(kernel: Kernel) -> dict[str, Path]:
+    """The modules of a guest with another kernel than the installed one.  If they are not up to
+    date, the script of all modules builds them, with the same warnings and sparse."""
     folder = REPOSITORY / "build" / "modules" / kernel.release
     script = REPOSITORY / "linux-frontend" / "build.sh"
     done = subprocess.run(
@@ -62,8 +79,8 @@ def module_for(kernel: Kernel) -> Path:
         check=False,
     )
     if done.returncode:
-        raise LabError(f"xen-vreadfront for {kernel.release}:\n{done.stderr}")
-    return folder / "xen-vreadfront.ko"
+        raise LabError(f"modules for {kernel.release}:\n{done.stderr}")
+    return _modules(folder)
 
 
 def plugin_files(debian: Debian = BOOKWORM) -> dict[str, Path]:

@@ -107,8 +107,9 @@ int reader_connect(struct reader_options *o, size_t least, struct vread **ret)
 					 "role=datanode (xl-vread attach) has connected",
 					 name);
 		return cli_error(CLI_NO_PEER,
-				 "%s: no such device or socket; in a guest load xen-vreadfront, "
-				 "elsewhere name the socket of vreadd's local port with --endpoint",
+				 "%s: no such device or socket; in a guest load xen-vreadfront "
+				 "(Xen) or vread-ivshmem (KVM), elsewhere name the socket of "
+				 "vreadd's local port with --endpoint",
 				 name);
 	case -ENOTCONN:
 		return no_answer(name);

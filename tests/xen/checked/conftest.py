@@ -22,13 +22,13 @@ LOCKDEP = "cat /proc/lockdep_stats"
 @pytest.fixture(scope="package")
 def host_settings() -> dict:
     kernel = checking_kernel.checking()
-    module = {product.MODULE: product.module_for(kernel)}
+    modules = product.modules_for(kernel)
     return {
         "name": "checked",
         "cpus": 2,
         "memory_mib": 3072,
         "dom0_mib": 1536,
-        "guest_files": product.guest_files(VARIANT) | module,
+        "guest_files": product.guest_files(VARIANT) | modules,
         "guest_kind": GuestKind(memory_mib=256, kernel=kernel, vcpus=2),
     }
 

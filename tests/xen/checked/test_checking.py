@@ -6,7 +6,7 @@ import gzip
 import pytest
 
 from tests.support.waiting import eventually
-from tools.lab import checking_kernel, deployment
+from tools.lab import checking_kernel, deployment, product
 
 pytestmark = [pytest.mark.xen, pytest.mark.slow]
 
@@ -42,10 +42,10 @@ def test_the_module_leaves_no_memory_behind(client, backend, demo):
     client.run(f"echo clear >{LEAKS}").check()
     for _ in range(3):
         assert deployment.file_digest(client) == demo.sha256
-        client.run("rmmod xen_vreadfront").check()
+        client.run(product.unload()).check()
         backend.wait_states(client, "2", "6")
         backend.connect(client)
-    client.run("rmmod xen_vreadfront").check()
+    client.run(product.unload()).check()
     gone = uptime(client)
     eventually(lambda: uptime(client) > gone + OLD_ENOUGH, what="the age of a leak")
     for _ in range(SCANS):

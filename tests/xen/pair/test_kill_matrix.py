@@ -17,7 +17,7 @@ from tests.runner.cells import cells
 from tests.support.waiting import eventually
 from tests.xen.pair.conftest import ENDPOINT
 from tests.xen.pair.reading import READER, SOON, read, until
-from tools.lab import LabError, deployment
+from tools.lab import LabError, deployment, product
 from tools.peers import installed_host, peer
 
 # All of it is slow.  `make test` instead runs shared/test_faults.py, test_remote_faults.py and
@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.xen, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 IP = "/usr/sbin/ip"
 MODULE = "xen_vreadfront"
+UNLOAD = product.unload()
 DISK, DATANODE = "/dev/vda", "own"
 # Caches fill while guests read.
 MEMORY_MIB = 64
@@ -164,8 +165,8 @@ def idle(site):
 
 
 def connecting(site):
-    site.client.run(f"rmmod {MODULE}").check()
-    return going_on(site.client, f"insmod {deployment.MODULE}")
+    site.client.run(UNLOAD).check()
+    return going_on(site.client, product.load())
 
 
 def reading(site):
@@ -178,7 +179,7 @@ def publishing(site):
 
 
 def closing(site):
-    return going_on(site.client, f"until rmmod {MODULE}; do sleep 0.1; done")
+    return going_on(site.client, f"until {UNLOAD}; do sleep 0.1; done")
 
 
 # ---- parties: each ends, and what the host does by itself is done -------------------------------

@@ -2,7 +2,7 @@
 """The guest's kernel module against backends that break the protocol, hang, die or are missing,
 and while its guest is saved or its device removed.  hostile_backend takes the place of vreadd.
 
-linux-frontend/check.c judges the backend's numbers, offers and answers.
+linux-frontend/core/check.c judges the backend's numbers, offers and answers.
 tests/unit/test_frontend_check.c tests all of that natively, so `make test` has one case of each
 kind here.
 """
@@ -62,7 +62,7 @@ def module(guest, store):
         write(store, guest, node, value)
     deployment.load_frontend(guest)
     yield
-    guest.run("rmmod xen_vreadfront", timeout=60).check()
+    guest.run(product.unload(), timeout=60).check()
 
 
 def write(store, guest, node, value):
@@ -128,7 +128,7 @@ def test_loading_does_not_wait_for_a_backend(guest, store):
     assert "Waiting for devices to initialise" not in guest.dmesg()
     assert store.states(guest)[1] == "1"
     assert holder(guest, "read", SPEC, "100") == ["open ENOTCONN"]
-    guest.run("rmmod xen_vreadfront").check()
+    guest.run(product.unload()).check()
 
 
 def test_parameters_out_of_range_are_refused(guest):
@@ -139,7 +139,7 @@ def test_parameters_out_of_range_are_refused(guest):
         ("ring_order=5", "0 to 4"),
         ("pool_mib=0", "1 to 128"),
     ):
-        assert guest.run(f"insmod {product.MODULE} {parameter}").rc != 0
+        assert guest.run(product.load(parameter)).rc != 0
         assert f"parameter {parameter}: must be {range_}" in guest.dmesg()
 
 
@@ -154,7 +154,7 @@ def test_all_memory_comes_back(guest, store, module):
     for _ in range(4):
         backend = Backend(store, guest, "none")
         assert holder(guest, "read", SPEC, "30000")[-1] == "read 65536"
-        guest.run("rmmod xen_vreadfront", timeout=60).check()
+        guest.run(product.unload(), timeout=60).check()
         assert backend.last_line() == "frontend closed"
         deployment.load_frontend(guest)
         rounds.append(free_kib())

@@ -71,15 +71,18 @@ static bool has_no_device(const struct doctor *d)
 
 /* ---- the module ------------------------------------------------------------------------ */
 
-static char module_found[PATH_MAX]; /* nftw() has no argument for its callback */
+/* nftw() has no argument for its callback */
+static const char *module_wanted;
+static char module_found[PATH_MAX];
 
 static int look_for_module(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	const char *name = path + ftw->base;
+	size_t length = strlen(module_wanted);
 
 	(void)st;
-	if (type != FTW_F ||
-	    (strncmp(name, "xen-vreadfront.ko", 17) && strncmp(name, "xen_vreadfront.ko", 17)))
+	if (type != FTW_F || strncmp(name, module_wanted, length) ||
+	    strncmp(name + length, ".ko", 3))
 		return 0;
 	snprintf(module_found, sizeof(module_found), "%s", path);
 	return 1;
@@ -87,14 +90,16 @@ static int look_for_module(const char *path, const struct stat *st, int type, st
 
 void check_module(struct doctor *d)
 {
+	bool kvm = d->facts->pci[0];
+	const char *name = kvm ? "vread-ivshmem" : "xen-vreadfront";
 	char release[DOCTOR_LINE], folder[PATH_MAX], path[PATH_MAX], remedy[512];
 
 	if (has_no_device(d)) {
-		doctor_skip(d, "xen-vreadfront", "there is no device, or none is needed");
+		doctor_skip(d, name, "there is no device, or none is needed");
 		return;
 	}
-	if (doctor_exists(d, "/sys/module/xen_vreadfront")) {
-		doctor_ok(d, "xen-vreadfront", "loaded");
+	if (doctor_exists(d, kvm ? "/sys/module/vread_ivshmem" : "/sys/module/xen_vreadfront")) {
+		doctor_ok(d, name, "loaded");
 		return;
 	}
 	d->facts->no_module = true;
@@ -102,18 +107,18 @@ void check_module(struct doctor *d)
 		release[0] = '\0';
 	snprintf(folder, sizeof(folder), "/lib/modules/%s", release);
 	module_found[0] = '\0';
+	module_wanted = name;
 	if (nftw(doctor_path(d, folder, path), look_for_module, 16, FTW_PHYS) == 1) {
-		doctor_fail(d, "xen-vreadfront",
-			    "modprobe xen-vreadfront; if that fails, see dmesg",
-			    "not loaded; its file is there: %.400s", module_found);
+		snprintf(remedy, sizeof(remedy), "modprobe %s; if that fails, see dmesg", name);
+		doctor_fail(d, name, remedy, "not loaded; its file is there: %.400s", module_found);
 		return;
 	}
 	snprintf(remedy, sizeof(remedy),
 		 "apt install vread-frontend-dkms linux-headers-%.200s, then modprobe "
-		 "xen-vreadfront; `dkms status` shows whether it was built",
-		 release);
-	doctor_fail(d, "xen-vreadfront", remedy,
-		    "not loaded, and there is no module for this kernel, %.200s", release);
+		 "%s; `dkms status` shows whether it was built",
+		 release, name);
+	doctor_fail(d, name, remedy, "not loaded, and there is no module for this kernel, %.200s",
+		    release);
 }
 
 /* ---- the device ------------------------------------------------------------------------- */

@@ -49,12 +49,12 @@ void pci_check(struct doctor *d)
 	snprintf(name, sizeof(name), DEVICES "/%s/driver", pci);
 	length = readlink(doctor_path(d, name, path), target, sizeof(target) - 1);
 	target[length > 0 ? length : 0] = '\0';
-	if (!strcmp(basename(target), "xen_vreadfront"))
+	if (!strcmp(basename(target), "vread-ivshmem"))
 		doctor_ok(d, pci, "the module drives it");
 	else if (length > 0)
 		doctor_fail(d, pci,
 			    "unbind the device from that driver, then bind it to "
-			    "xen_vreadfront",
+			    "vread-ivshmem",
 			    "driver %.64s has the device", basename(target));
 	else if (d->facts->no_module)
 		doctor_skip(d, pci, "the module is not loaded");

@@ -85,7 +85,7 @@ static void check_device(struct doctor *d, const char *object, const json_t *dev
 	if (!strcmp(state, "Connected"))
 		doctor_ok(d, object, "connected");
 	else if (!strcmp(state, "InitWait") || !strcmp(state, "Initialised"))
-		doctor_warn(d, object, "in the guest: modprobe xen-vreadfront, then `vread doctor`",
+		doctor_warn(d, object, "in the guest: modprobe vread-ivshmem, then `vread doctor`",
 			    "its QEMU is connected; waits for the guest: its module is not loaded, "
 			    "or not done");
 	else if (!strcmp(state, "Initialising"))
@@ -96,7 +96,7 @@ static void check_device(struct doctor *d, const char *object, const json_t *dev
 			    error ?: "no reason was given");
 	else
 		doctor_fail(d, object,
-			    "in the guest: modprobe -r xen-vreadfront, then modprobe it again",
+			    "in the guest: modprobe -r vread-ivshmem, then modprobe it again",
 			    "closed: %.400s", error ?: "no reason was given");
 }
 

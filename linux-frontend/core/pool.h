@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pool.h - the pages that a device shares with its backend.  grant.c and pci.c make pools of pages
- * that they share.  file.c and request.c take pages of a pool, chardev.c maps slices into
- * processes.
+ * pool.h - the pages that a device shares with its backend.  A transport makes a pool of pages that
+ * it shares, requests take pages of it, and processes map slices of it.
  *
  * The pages are zero at first, shared once, and kept until the device and all its open files are
  * gone.  The first pages are control pages, which only the kernel sees: they carry the variable
@@ -84,7 +83,7 @@ void *vread_pool_address(const struct vread_pool *pool, unsigned int page);
 void vread_pool_move(struct vread_pool *pool);
 
 /* Writes to each used page of all pools without changing its content.  Call it while nothing else
- * runs; suspend.c says why. */
+ * runs; xen/suspend.c says why. */
 void vread_pools_touch(void);
 
 /* Tell the pool about the connection; see "Quarantine". */

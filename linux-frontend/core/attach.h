@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * attach.h - what differs between hypervisors: how a device shares rings with its backend, sends
- * events, and exchanges offer, answer and states.  xenbus.c and pci.c each have one struct
- * vread_attachment.  ring.c, link.c, device.c and connect.c call its functions.
+ * attach.h - what a transport does for its devices: how a device shares rings with its backend,
+ * sends events, and exchanges offer, answer and states.  Each transport, which is a module of its
+ * own, has one struct vread_attachment.
  *
  * Each device has one attachment for its whole life.
  */
@@ -13,7 +13,9 @@
 #include <linux/types.h>
 #include <xen/interface/io/xenbus.h>
 
+struct module;
 struct vread_device;
+struct vread_params;
 struct vread_pool;
 struct vread_queue;
 
@@ -28,6 +30,9 @@ struct vread_terms {
 };
 
 struct vread_attachment {
+	struct module *owner; /* THIS_MODULE: open files of the device hold it */
+	const struct vread_params *params;
+
 	/* ---- a queue.  Process context, except notify and event_done: any context ---- */
 
 	/* Sets q->sring to 1 << order pages of zeros that are shared with the backend.  0 or

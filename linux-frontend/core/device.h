@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * device.h - one vread device.  xenbus.c or pci.c creates it.  connect.c, link.c, request.c, file.c
- * and chardev.c share its struct.
+ * device.h - one vread device.  Its transport creates it, with a struct of its own around it.
  *
  * Its driver and every open file hold a reference.  The last reference is given up in process
  * context, which frees the device.
@@ -98,7 +97,8 @@ struct vread_device {
 };
 
 /* Makes zeroed memory a device without name, node or pool, with one reference, and held.  work:
- * does dev->work.  0; afterwards attach->free() frees the memory.  -ENOMEM. */
+ * does dev->work.  0; afterwards attach->free() frees the memory.  -ENOMEM.  -EOPNOTSUPP: pages of
+ * this kernel cannot be shared, as the log says. */
 int vread_device_init(struct vread_device *dev, const struct vread_attachment *attach,
 		      struct device *parent, work_func_t work);
 /* Gives up a reference. */

@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 
 #include "check.h"
-#include "compat.h"
 #include "ring.h"
 
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev,
@@ -100,7 +99,7 @@ int vread_queue_open(struct vread_queue *q, unsigned int order, irq_handler_t ha
 	ret = q->attach->share_ring(q, order);
 	if (ret)
 		return ret;
-	XEN_FRONT_RING_INIT(&q->ring, q->sring, PAGE_SIZE << order);
+	XEN_FRONT_RING_INIT(&q->ring, q->sring, VREAD_PAGE_SIZE << order);
 	ret = alloc_ids(q);
 	if (!ret)
 		ret = q->attach->bind(q, handler);

@@ -9,13 +9,13 @@
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/export.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "check.h"
-#include "compat.h"
 #include "pool.h"
 #include "vreadif.h"
 
@@ -54,6 +54,7 @@ struct vread_pool *vread_pool_create(unsigned int pages, void (*release)(void *a
 	raw_spin_unlock(&pools_lock);
 	return pool;
 }
+EXPORT_SYMBOL_GPL(vread_pool_create);
 
 /* Frees what vread_pool_move() allocated. */
 static void free_moved(struct vread_pool *pool)
@@ -81,6 +82,7 @@ void vread_pool_destroy(struct vread_pool *pool)
 	bitmap_free(pool->stale);
 	kfree(pool);
 }
+EXPORT_SYMBOL_GPL(vread_pool_destroy);
 
 unsigned int vread_pool_slice_pages(const struct vread_pool *pool)
 {
@@ -193,6 +195,7 @@ void vread_pools_touch(void)
 		for_each_set_bit(n, pool->used, pool->pages)
 			atomic_or(0, (atomic_t *)vread_pool_address(pool, n));
 }
+EXPORT_SYMBOL_GPL(vread_pools_touch);
 
 void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int pages)
 {
@@ -201,6 +204,7 @@ void vread_pool_zero(struct vread_pool *pool, unsigned int first, unsigned int p
 		cond_resched();
 	}
 }
+EXPORT_SYMBOL_GPL(vread_pool_zero);
 
 /* Returns how many pages from first on have consecutive frames, at most max. */
 static unsigned int run_length(const struct vread_pool *pool, unsigned int first, unsigned int max)
@@ -218,8 +222,8 @@ int vread_pool_mmap(struct vread_pool *pool, unsigned int first, struct vm_area_
 	unsigned long addr = vma->vm_start;
 	int ret;
 
-	vread_vm_flags(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
-		       VM_MAYWRITE | VM_MAYEXEC);
+	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
+		     VM_MAYWRITE | VM_MAYEXEC);
 	if (pool->spare)
 		return 0; /* page faults map the pages */
 	for (; left; left -= n, first += n, addr += (unsigned long)n * PAGE_SIZE) {

@@ -272,6 +272,7 @@ static vm_fault_t vread_fault(struct vm_fault *vmf)
 	srcu_read_unlock(&dev->users, users);
 	return ret;
 }
+EXPORT_SYMBOL_GPL(vread_chardev_move_pool);
 
 static const struct vm_operations_struct vread_vm_ops = {.fault = vread_fault};
 
@@ -306,10 +307,16 @@ static int vread_open(struct inode *inode, struct file *filp)
 {
 	/* The device stays during this call: misc_deregister() waits for open calls. */
 	struct vread_node *node = container_of(filp->private_data, struct vread_node, misc);
-	struct vread_file *file = vread_file_create(node->dev, filp->f_mapping);
+	struct module *owner = node->dev->attach->owner;
+	struct vread_file *file;
 
-	if (!file)
+	if (!try_module_get(owner))
+		return -ENODEV;
+	file = vread_file_create(node->dev, filp->f_mapping);
+	if (!file) {
+		module_put(owner);
 		return -ENOMEM;
+	}
 	file->publishes = node->publishes;
 	file->writable = filp->f_mode & FMODE_WRITE;
 	filp->private_data = file;
@@ -334,7 +341,11 @@ static void vread_show_fdinfo(struct seq_file *out, struct file *filp)
 
 static int vread_release(struct inode *inode, struct file *filp)
 {
-	vread_file_close(filp->private_data);
+	struct vread_file *file = filp->private_data;
+	struct module *owner = file->dev->attach->owner;
+
+	vread_file_close(file);
+	module_put(owner);
 	return 0;
 }
 

@@ -13,9 +13,8 @@
 #include <linux/slab.h>
 #include <xen/page.h>
 
-#include "compat.h"
+#include "core/pool.h"
 #include "grant.h"
-#include "pool.h"
 
 /* ---- rings ---- */
 
@@ -49,7 +48,8 @@ void vread_ungrant_ring(struct vread_ring_grants *ring)
 	unsigned int n;
 
 	for (n = 0; n < ring->pages; n++)
-		vread_end_access(ring->gref[n], virt_to_page((char *)ring->ring + n * PAGE_SIZE));
+		gnttab_end_foreign_access(ring->gref[n],
+					  virt_to_page((char *)ring->ring + n * PAGE_SIZE));
 	ring->pages = 0;
 	ring->ring = NULL;
 }
@@ -131,7 +131,7 @@ bool vread_regrant_pool(struct vread_pool_grants *grants, domid_t domid)
 	unsigned int n;
 
 	for (n = 0; n < total_pages(grants); n++) {
-		if (!vread_end_access_ref(grants->gref[n]))
+		if (!gnttab_end_foreign_access_ref(grants->gref[n]))
 			return false;
 		grant_page(grants, n, domid);
 	}
@@ -147,7 +147,7 @@ void vread_ungrant_pool(struct vread_pool_grants *grants)
 	grants->granted = false;
 	for (n = 0; n < total_pages(grants); n++) {
 		get_page(grants->page[n]);
-		vread_end_access(grants->gref[n], grants->page[n]);
+		gnttab_end_foreign_access(grants->gref[n], grants->page[n]);
 		if (n % 256 == 255)
 			cond_resched();
 	}

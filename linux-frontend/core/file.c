@@ -15,9 +15,9 @@
 #include <linux/uaccess.h>
 
 #include "check.h"
-#include "compat.h"
 #include "file.h"
 #include "link.h"
+#include "wait.h"
 
 /* ---- life ---- */
 

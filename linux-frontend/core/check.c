@@ -5,11 +5,14 @@
  */
 #ifdef __KERNEL__
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #else
 #include <errno.h>
 #include <string.h>
+
+#define EXPORT_SYMBOL_GPL(symbol)
 #endif
 #include "check.h"
 
@@ -44,6 +47,7 @@ int vread_parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *r
 	*ret = (uint32_t)value;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(vread_parse_number);
 
 bool vread_offers_version(const char *list, uint32_t version)
 {
@@ -60,6 +64,7 @@ bool vread_offers_version(const char *list, uint32_t version)
 		list++;
 	}
 }
+EXPORT_SYMBOL_GPL(vread_offers_version);
 
 const char *vread_parse_role(const char *text)
 {
@@ -69,6 +74,7 @@ const char *vread_parse_role(const char *text)
 		return "datanode";
 	return NULL;
 }
+EXPORT_SYMBOL_GPL(vread_parse_role);
 
 uint32_t vread_small_pages(uint32_t slice_pages)
 {

@@ -2,6 +2,7 @@
 /*
  * Implements request.h: OPEN, STAT, PUBLISH and KEYS.
  */
+#include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -11,9 +12,9 @@
 #include <linux/wait.h>
 
 #include "check.h"
-#include "compat.h"
 #include "link.h"
 #include "request.h"
+#include "wait.h"
 
 /* ---- calls ---- */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements pci.h: the attachment of KVM and QEMU, as vread-ivshmem.h describes it.  Offer, answer
- * and states are words in page 0 of the memory that guest and host share, rings and pool lie behind
- * page 0, and events are interrupts and a doorbell.
+ * vread-ivshmem: the transport of KVM and QEMU, as vread-ivshmem.h describes it.  Its devices are
+ * PCI devices, ivshmem-doorbell.  Offer, answer and states are words in page 0 of the memory that
+ * guest and host share, rings and pool lie behind page 0, and events are interrupts and a doorbell.
  *
  * The interrupt of vector 0 only queues the device's work, which looks at the backend's word.
  *
@@ -19,12 +19,13 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "chardev.h"
-#include "compat.h"
-#include "connect.h"
-#include "device.h"
-#include "pci.h"
+#include "core/chardev.h"
+#include "core/connect.h"
+#include "core/device.h"
+#include "core/params.h"
 #include "vread-ivshmem.h"
+
+VREAD_MODULE_PARAMS(params);
 
 /* QEMU's docs/specs/ivshmem-spec.rst */
 #define IVSHMEM_VENDOR 0x1af4
@@ -271,6 +272,8 @@ static void free_device(struct vread_device *dev)
 }
 
 static const struct vread_attachment attachment = {
+	.owner = THIS_MODULE,
+	.params = &params,
 	.share_ring = share_ring,
 	.unshare_ring = unshare_ring,
 	.bind = bind_irq,
@@ -501,19 +504,27 @@ static const struct pci_device_id device_ids[] = {
 MODULE_DEVICE_TABLE(pci, device_ids);
 
 static struct pci_driver driver = {
-	.name = KBUILD_MODNAME,
+	.name = "vread-ivshmem",
 	.id_table = device_ids,
 	.probe = vread_probe,
 	.remove = vread_remove,
 	.driver.pm = &pm_ops,
 };
 
-int vread_pci_register(void)
+static int __init vread_ivshmem_init(void)
 {
-	return pci_register_driver(&driver);
-}
+	int err = vread_params_check(&params);
 
-void vread_pci_unregister(void)
+	return err ? err : pci_register_driver(&driver);
+}
+module_init(vread_ivshmem_init);
+
+static void __exit vread_ivshmem_exit(void)
 {
 	pci_unregister_driver(&driver);
 }
+module_exit(vread_ivshmem_exit);
+
+MODULE_DESCRIPTION(
+	"Frontend of vRead in guests of KVM and QEMU: HDFS blocks read through the host");
+MODULE_LICENSE("GPL");

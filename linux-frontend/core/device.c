@@ -2,6 +2,10 @@
 /*
  * Implements device.h: creates a device, and frees it when nobody holds it any more.
  */
+#include <linux/device.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+
 #include "device.h"
 
 static void retry_now(struct work_struct *retry)
@@ -16,6 +20,11 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 {
 	unsigned int n;
 
+	if (PAGE_SIZE != VREAD_PAGE_SIZE) {
+		dev_err(parent, "pages of this kernel have %lu bytes: vRead shares pages of %u\n",
+			PAGE_SIZE, VREAD_PAGE_SIZE);
+		return -EOPNOTSUPP;
+	}
 	if (init_srcu_struct(&dev->users))
 		return -ENOMEM;
 	kref_init(&dev->ref);
@@ -37,6 +46,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 		vread_queue_init(&dev->queue[n], dev, attach, n);
 	return 0;
 }
+EXPORT_SYMBOL_GPL(vread_device_init);
 
 bool vread_device_is_open(struct vread_device *dev)
 {
@@ -47,6 +57,7 @@ bool vread_device_is_open(struct vread_device *dev)
 	spin_unlock_irq(&dev->lock);
 	return open;
 }
+EXPORT_SYMBOL_GPL(vread_device_is_open);
 
 static void device_release(struct kref *ref)
 {
@@ -63,3 +74,4 @@ void vread_device_put(struct vread_device *dev)
 {
 	kref_put(&dev->ref, device_release);
 }
+EXPORT_SYMBOL_GPL(vread_device_put);

@@ -18,23 +18,24 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <linux/syscore_ops.h>
 #include <xen/xenbus.h>
 
-#include "compat.h"
-#include "pool.h"
+#include "core/pool.h"
 #include "suspend.h"
 #include "vread-nodes.h"
 
 static struct xenbus_driver *vread_driver;
 
 /* Runs on one CPU with interrupts off, so nothing changes the pools meanwhile. */
-static int going(void)
+static int going(void *unused)
 {
 	vread_pools_touch();
 	return 0;
 }
 
-VREAD_SYSCORE(vread_syscore, going);
+static const struct syscore_ops syscore_ops = {.suspend = going};
+static struct syscore syscore = {.ops = &syscore_ops};
 
 /* A xenstore that fails for another reason does not say that the node is gone. */
 static bool has_node(const char *nodename)
@@ -93,12 +94,12 @@ int vread_suspend_register(struct xenbus_driver *driver)
 	vread_driver = driver;
 	err = register_xenbus_watch(&watch);
 	if (!err)
-		vread_syscore_register(&vread_syscore);
+		register_syscore(&syscore);
 	return err;
 }
 
 void vread_suspend_unregister(void)
 {
-	vread_syscore_unregister(&vread_syscore);
+	unregister_syscore(&syscore);
 	unregister_xenbus_watch(&watch);
 }

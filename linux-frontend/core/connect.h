@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * connect.h - the frontend's side of the state machine in section 2 of vreadif.h, and the nodes of
- * a device in /dev.  xenbus.c and pci.c call it, and it calls their struct vread_attachment.
+ * a device in /dev.  The transport calls it, and it calls the transport's struct vread_attachment.
  *
  * One at a time takes a step: the device's work, or the driver while it holds the device.  A device
  * is held from its creation, and a driver holds it while it begins, sleeps, wakes up or ends.
@@ -15,16 +15,6 @@
 
 struct vread_device;
 struct work_struct;
-
-/* The module's parameters; main.c describes and checks them. */
-struct vread_params {
-	unsigned int queues; /* 0: one per CPU, at most 4 */
-	unsigned int ring_order;
-	unsigned int pool_mib;
-};
-
-/* Before any other function.  params stays the caller's, and must not change. */
-void vread_connect_init(const struct vread_params *params);
 
 /* Adds the node of device number id: /dev/vread for 0, /dev/vread1 for 1.  0 or negative errno. */
 int vread_connect_add(struct vread_device *dev, u32 id);

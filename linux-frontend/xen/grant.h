@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * grant.h - pages that are shared with the backend by Xen's grants: rings, and the pool with its
- * directory.  xenbus.c calls these functions.
+ * directory.
  *
  * The pages of the pool are allocated zeroed, granted once, and kept as long as the pool.  A
  * reconnect offers the same grants again.

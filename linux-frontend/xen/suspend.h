@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * suspend.h - prepares devices for a save or migration, and removes devices without nodes after
- * one.  xenbus.c registers it.  xenbus itself does the rest.
+ * one. xenbus itself does the rest.
  */
 #ifndef VREAD_SUSPEND_H
 #define VREAD_SUSPEND_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements xenbus.h: the attachment of Xen.  Offer, answer and states are nodes in xenstore,
- * rings and pool are granted pages, and events are event channels.
+ * xen-vreadfront: the transport of Xen.  Offer, answer and states are nodes in xenstore, rings and
+ * pool are granted pages, and events are event channels.
  *
  * The xenstore watch only queues the device's work, which looks at the backend's present state.
  */
@@ -11,16 +11,19 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <xen/events.h>
+#include <xen/platform_pci.h>
+#include <xen/xen.h>
 #include <xen/xenbus.h>
 
-#include "check.h"
-#include "compat.h"
-#include "connect.h"
-#include "device.h"
+#include "core/check.h"
+#include "core/connect.h"
+#include "core/device.h"
+#include "core/params.h"
 #include "grant.h"
 #include "suspend.h"
-#include "xenbus.h"
 #include "vread-nodes.h"
+
+VREAD_MODULE_PARAMS(params);
 
 static bool registered; /* insmod no longer looks at the states of the devices */
 
@@ -360,6 +363,8 @@ static int queue_step(struct device *device, void *unused)
 }
 
 static const struct vread_attachment attachment = {
+	.owner = THIS_MODULE,
+	.params = &params,
 	.share_ring = share_ring,
 	.unshare_ring = unshare_ring,
 	.bind = bind_events,
@@ -419,7 +424,7 @@ static int vread_probe(struct xenbus_device *xbdev, const struct xenbus_device_i
 	return 0;
 }
 
-static void remove_device(struct xenbus_device *xbdev)
+static void vread_remove(struct xenbus_device *xbdev)
 {
 	struct xen_device *xen = dev_get_drvdata(&xbdev->dev);
 
@@ -429,12 +434,6 @@ static void remove_device(struct xenbus_device *xbdev)
 	vread_ungrant_pool(&xen->pool);
 	dev_set_drvdata(&xbdev->dev, NULL);
 	vread_device_put(&xen->dev);
-}
-
-static int remove_device_int(struct xenbus_device *xbdev)
-{
-	remove_device(xbdev);
-	return 0;
 }
 
 /* A toolstack that restores a guest makes new nodes, whose state is Initialising. */
@@ -474,15 +473,21 @@ static struct xenbus_driver vread_driver = {
 	.name = "vread",
 	.ids = vread_ids,
 	.probe = vread_probe,
-	.remove = VREAD_XENBUS_REMOVE(remove_device, remove_device_int),
+	.remove = vread_remove,
 	.resume = vread_resume,
 	.otherend_changed = backend_changed,
 };
 
-int vread_xenbus_register(void)
+static int __init xen_vreadfront_init(void)
 {
-	int err = vread_suspend_register(&vread_driver);
+	int err;
 
+	if (!xen_domain() || !xen_has_pv_devices())
+		return -ENODEV;
+	err = vread_params_check(&params);
+	if (err)
+		return err;
+	err = vread_suspend_register(&vread_driver);
 	if (err)
 		return err;
 	/* Registered without an owner.  With one, xenbus would hold the module as long as a device
@@ -495,9 +500,15 @@ int vread_xenbus_register(void)
 	smp_store_release(&registered, true);
 	return driver_for_each_device(&vread_driver.driver, NULL, NULL, queue_step);
 }
+module_init(xen_vreadfront_init);
 
-void vread_xenbus_unregister(void)
+static void __exit xen_vreadfront_exit(void)
 {
 	vread_suspend_unregister();
 	xenbus_unregister_driver(&vread_driver);
 }
+module_exit(xen_vreadfront_exit);
+
+MODULE_DESCRIPTION("Frontend of vRead in guests of Xen: HDFS blocks read through dom0");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("xen:" VREAD_DEVICE_TYPE);

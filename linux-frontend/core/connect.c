@@ -13,8 +13,10 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "chardev.h"
@@ -22,18 +24,12 @@
 #include "connect.h"
 #include "device.h"
 #include "link.h"
+#include "params.h"
 
 #define MAX_FAILURES 8
 #define FAILURE_PERIOD (60 * HZ)
 #define SMALLEST_POOL_PAGES 256U /* a pool is not halved below this */
 #define CLOSE_TIMEOUT_MS 10000
-
-static const struct vread_params *params;
-
-void vread_connect_init(const struct vread_params *module_params)
-{
-	params = module_params;
-}
 
 /* ---- nodes in /dev ---- */
 
@@ -82,10 +78,11 @@ int vread_connect_add(struct vread_device *dev, u32 id)
 		strscpy(dev->name, "vread", sizeof(dev->name));
 	return add_node(dev, &dev->node, "", 0660);
 }
+EXPORT_SYMBOL_GPL(vread_connect_add);
 
 /* ---- connecting ---- */
 
-static unsigned int wanted_queues(void)
+static unsigned int wanted_queues(const struct vread_params *params)
 {
 	return params->queues ? params->queues : min(num_online_cpus(), 4U);
 }
@@ -109,15 +106,17 @@ static int keep_pool(struct vread_device *dev, struct vread_terms *terms)
 /* Sets *terms to what this module wants, as far as the backend offers it. */
 static int negotiate(struct vread_device *dev, struct vread_terms *terms)
 {
+	const struct vread_params *params = dev->attach->params;
 	int err = dev->attach->read_offer(dev, terms);
 
 	if (err)
 		return err;
-	terms->queues = min(terms->queues, wanted_queues());
+	terms->queues = min(terms->queues, wanted_queues(params));
 	terms->ring_order = min(terms->ring_order, params->ring_order);
 	if (dev->pool)
 		return keep_pool(dev, terms);
-	terms->pool_pages = min(terms->pool_pages, params->pool_mib << (20 - PAGE_SHIFT));
+	terms->pool_pages =
+		min(terms->pool_pages, params->pool_mib * (u32)(SZ_1M / VREAD_PAGE_SIZE));
 	return 0;
 }
 
@@ -348,6 +347,7 @@ void vread_connect_work(struct work_struct *work)
 	}
 	mutex_unlock(&dev->step);
 }
+EXPORT_SYMBOL_GPL(vread_connect_work);
 
 /* ---- beginning, sleeping and ending ---- */
 
@@ -393,6 +393,7 @@ void vread_connect_hold(struct vread_device *dev)
 	mutex_unlock(&dev->step);
 	cancel_delayed_work_sync(&dev->retry);
 }
+EXPORT_SYMBOL_GPL(vread_connect_hold);
 
 void vread_connect_release(struct vread_device *dev)
 {
@@ -401,6 +402,7 @@ void vread_connect_release(struct vread_device *dev)
 	mutex_unlock(&dev->step);
 	queue_work(system_long_wq, &dev->work);
 }
+EXPORT_SYMBOL_GPL(vread_connect_release);
 
 void vread_connect_wake(struct vread_device *dev, bool known)
 {
@@ -411,6 +413,7 @@ void vread_connect_wake(struct vread_device *dev, bool known)
 		disconnect(dev);
 	mutex_unlock(&dev->step);
 }
+EXPORT_SYMBOL_GPL(vread_connect_wake);
 
 void vread_connect_pause(struct vread_device *dev)
 {
@@ -421,6 +424,7 @@ void vread_connect_pause(struct vread_device *dev)
 	disconnect(dev);
 	mutex_unlock(&dev->step);
 }
+EXPORT_SYMBOL_GPL(vread_connect_pause);
 
 void vread_connect_stop(struct vread_device *dev)
 {
@@ -429,9 +433,11 @@ void vread_connect_stop(struct vread_device *dev)
 	vread_connect_hold(dev);
 	remove_node(&dev->publish_node);
 }
+EXPORT_SYMBOL_GPL(vread_connect_stop);
 
 void vread_connect_end(struct vread_device *dev)
 {
 	vread_connect_pause(dev);
 	vread_link_wake_all(dev);
 }
+EXPORT_SYMBOL_GPL(vread_connect_end);
