@@ -7,7 +7,9 @@ block under all restrictions of its service file, an upgrade, and the purge.
 """
 
 import re
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +40,20 @@ pytestmark = [pytest.mark.thorough, needs_root, pytest.mark.timeout(3600)]
 # minimal Debian 13 lacks.  Autoremove would keep these two if they came with ours, because apt
 # depends on "base-passwd | adduser" and perl recommends netbase.
 THERE = ("gcc", "libc6-dev", "adduser", "netbase")
-NEWER = "0.999.0"
+NEWER, OLDER = "0.999.0", "0.0.1"
+# The source of a package in which all is one module.
+ONE_MODULE = {
+    "Kbuild": "obj-m := xen-vreadfront.o\n",
+    "xen-vreadfront.c": '#include <linux/module.h>\nMODULE_LICENSE("GPL");\n',
+    "dkms.conf": f"""PACKAGE_NAME="vread"
+PACKAGE_VERSION="{OLDER}"
+BUILT_MODULE_NAME[0]="xen-vreadfront"
+DEST_MODULE_LOCATION[0]="/updates/dkms"
+MAKE[0]="make -C ${{kernel_source_dir}} M=${{dkms_tree}}/vread/{OLDER}/build modules"
+CLEAN="true"
+AUTOINSTALL="yes"
+""",
+}
 # Folders that change by themselves, or hold dpkg's own records of packages.
 VOLATILE = (
     "/dev",
@@ -198,6 +213,54 @@ def test_their_version_names_the_release_of_debian(suite, packages):
     assert versions == {f"{released(packages)}+{SUFFIXES[suite]}"}
 
 
+def unpacked(package, folder, version):
+    """A package's files, with another version number."""
+    old = field(package, "Version"), field(package, "Version").partition("+")[0]
+    tree = folder / field(package, "Package")
+    subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
+    for script in (tree / "DEBIAN").iterdir():
+        if script.name not in ("md5sums", "conffiles", "symbols"):
+            text = script.read_text().replace(old[0], version)
+            script.write_text(text.replace(old[1], version))
+    for source in tree.glob(f"usr/src/vread-{old[1]}"):
+        source = source.rename(source.with_name(f"vread-{version}"))
+        conf = source / "dkms.conf"
+        conf.write_text(conf.read_text().replace(old[1], version))
+    return tree
+
+
+def packed(tree):
+    package = tree.with_suffix(".deb")
+    subprocess.run(["dpkg-deb", "-Znone", "--build", tree, package], check=True)
+    return package
+
+
+def modules(root):
+    found = root.run("find", "/lib/modules", "-name", "*vread*.ko*").split()
+    return sorted(Path(path).name.partition(".")[0] for path in found)
+
+
+def test_upgrade_from_one_module(root, packages, tmp_path):
+    """xen-vreadfront was one module, in which everything was."""
+    tree = unpacked(packages["vread-frontend-dkms"], tmp_path, OLDER)
+    source = tree / f"usr/src/vread-{OLDER}"
+    shutil.rmtree(source)
+    source.mkdir()
+    for name, text in ONE_MODULE.items():
+        (source / name).write_text(text)
+    install(root, [packed(tree)])
+    assert modules(root) == ["xen-vreadfront"]
+    install(root, [packages["vread-frontend-dkms"]])
+    assert root.run("dpkg", "--audit") == ""
+    assert modules(root) == ["vread-core", "vread-ivshmem", "xen-vreadfront"]
+    (state,) = module_states(root)
+    assert state.startswith(f"vread/{released(packages)}, ") and state.endswith(": installed")
+    (front,) = root.run("find", "/lib/modules", "-name", "xen-vreadfront.ko*").split()
+    assert root.run("modinfo", "-F", "depends", front).strip() == "vread-core"
+    root.run("apt-get", "purge", "-y", "vread-frontend-dkms")
+    assert modules(root) == []
+
+
 def test_install(suite, root, packages):
     install(root, packages.values())
     assert root.run("dpkg", "--audit") == ""
@@ -344,23 +407,11 @@ def newer(packages, folder):
     """Makes packages of the next version: another version number, and another default
     configuration."""
     made = []
-    old = released(packages)
-    for name, path in packages.items():
-        version = field(path, "Version")
-        tree = folder / name
-        subprocess.run(["dpkg-deb", "--raw-extract", path, tree], check=True)
-        for script in (tree / "DEBIAN").iterdir():
-            if script.name not in ("md5sums", "conffiles", "symbols"):
-                text = script.read_text().replace(version, NEWER)
-                script.write_text(text.replace(old, NEWER))
-        for source in tree.glob(f"usr/src/vread-{old}"):
-            source = source.rename(source.with_name(f"vread-{NEWER}"))
-            conf = source / "dkms.conf"
-            conf.write_text(conf.read_text().replace(old, NEWER))
+    for package in packages.values():
+        tree = unpacked(package, folder, NEWER)
         for conf in tree.glob("etc/vread/vread.conf"):
             conf.write_text(conf.read_text() + "# What the next version says.\n")
-        made.append(folder / f"{name}_{NEWER}.deb")
-        subprocess.run(["dpkg-deb", "-Znone", "--build", tree, made[-1]], check=True)
+        made.append(packed(tree))
     return made
 
 
