@@ -40,7 +40,8 @@
  * vreadif.h and its operations hold, but without grants and without a pool directory.
  *
  * If vreadd ends in any way, vread-ivshmem clears the alive byte, makes the state of the backend's
- * word Closed, and rings all vectors of the guest.
+ * word Closed, and rings all vectors of the guest.  It does so when the process has ended, after
+ * which no RDMA adapter writes into the memory for it.
  *
  * Both sides can write all of the memory at any time.  So each reads a field once, into memory of
  * its own, and checks the copy.  Integers are in the byte order of the machine.

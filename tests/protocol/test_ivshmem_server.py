@@ -13,6 +13,7 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
 
 import pytest
 
@@ -61,13 +62,30 @@ def start_server(tmp_path, clock):
             server.kill()
 
 
+PROCESS = """
+import socket, sys
+with socket.socket(fileno=int(sys.argv[1])) as control:
+    control.connect(sys.argv[2])
+print(flush=True)
+sys.stdin.read()
+"""
+
+
 class Vreadd:
-    """vreadd's end of the control socket."""
+    """vreadd's end of the control socket.  The process that connects is another one, and ends when
+    close() is called, or end()."""
 
     def __init__(self, server):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        fd = self.socket.fileno()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(fd), server.control],
+            pass_fds=[fd],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout.read(1) == b"\n"
         self.socket.settimeout(SOON)
-        self.socket.connect(str(server.control))
 
     def take(self):
         """(kind, name, connection, queues, memory, descriptors) of the next message."""
@@ -77,8 +95,12 @@ class Vreadd:
         kind, queues, connection, memory, name = MESSAGE.unpack(raw)
         return kind, name.rstrip(b"\0").decode(), connection, queues, memory, fds
 
+    def end(self):
+        self.process.communicate()
+
     def close(self):
         self.socket.close()
+        self.end()
 
     def __enter__(self):
         return self
@@ -353,6 +375,29 @@ def test_the_end_of_vreadd_is_told_to_every_guest(start_server):
             told = [vreadd.take() for _ in range(2)]
             assert sorted(t[1] for t in told) == ["g1", "g2"]
             close_all(fd for t in told for fd in t[-1])
+
+
+def test_the_end_of_vreadd_is_that_of_its_process(start_server):
+    """The socket of a process that was killed may be closed before its RDMA adapter has let go of
+    the guests' memory.  Until then a guest must not give its pages to anybody."""
+    server = start_server("g1", memory="1M", queues=2)
+    with Qemu(server.sockets["g1"], queues=2) as qemu, Vreadd(server) as vreadd:
+        close_all(vreadd.take()[-1])
+        with qemu.memory[:PAGE].cast("I") as words:
+            words[WORDS["backend"]] = word(7, CONNECTED)
+        qemu.memory[PAGE + ALIVE_OFFSET] = 1
+        vreadd.socket.close()
+        with Vreadd(server) as second:  # it is too early for it
+            assert second.take()[0] == BUSY
+        assert qemu.memory[PAGE + ALIVE_OFFSET] == 1
+        assert qemu.rung(0) == 0
+        vreadd.end()
+        eventually(lambda: qemu.rung(2), SOON)
+        assert qemu.memory[PAGE + ALIVE_OFFSET] == 0
+        with qemu.memory[:PAGE].cast("I") as words:
+            assert words[WORDS["backend"]] == word(7, CLOSED)
+        with Vreadd(server) as third:
+            close_all(third.take()[-1])
 
 
 def test_no_doorbell_can_hold_the_server_up(start_server):

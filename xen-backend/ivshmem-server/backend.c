@@ -9,10 +9,12 @@
 #include "ivshmem-server/backend.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -87,7 +89,9 @@ static void end_vreadd(struct backend *b)
 {
 	b->vreadd_io = sd_event_source_disable_unref(b->vreadd_io);
 	close(b->vreadd);
-	b->vreadd = -1;
+	if (b->process >= 0)
+		close(b->process);
+	b->vreadd = b->process = -1;
 	for (struct guest *g = b->guests->first; g; g = g->next) {
 		g->told = 0;
 		if (g->connection)
@@ -96,18 +100,57 @@ static void end_vreadd(struct backend *b)
 	log_info("vreadd has ended: its guests are told");
 }
 
+/*
+ * A process that was killed closes its descriptors one by one. The socket may be closed before those
+ * through which its RDMA adapter still writes into the memory of guests. The process has ended when
+ * all are closed.
+ */
+static bool has_ended(const struct backend *b)
+{
+	struct pollfd process = {.fd = b->process, .events = POLLIN};
+
+	return b->process < 0 || poll(&process, 1, 0) == 1;
+}
+
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct backend *b = userdata;
+
+	(void)source, (void)fd, (void)events;
+	end_vreadd(b);
+	backend_tell(b);
+	return 0;
+}
+
+/* The socket is closed. Guests are told when the process has ended, too. */
+static void await_end(struct backend *b)
+{
+	int r = -ENOTCONN;
+
+	b->vreadd_io = sd_event_source_disable_unref(b->vreadd_io);
+	if (!has_ended(b))
+		r = sd_event_add_io(b->guests->event, &b->vreadd_io, b->process, EPOLLIN, on_end,
+				    b);
+	if (r < 0)
+		end_vreadd(b);
+	else
+		b->leaving = true;
+}
+
 /* -EAGAIN: the socket is full. -ETOOMANYREFS: too many descriptors are on their way. vreadd takes
  * both away by reading; the event loop tells when. */
 void backend_tell(struct backend *b)
 {
-	int r = b->vreadd >= 0 ? tell_all(b) : 0;
+	bool connected = b->vreadd >= 0 && !b->leaving;
+	int r = connected ? tell_all(b) : 0;
 	bool full = r == -EAGAIN || r == -ETOOMANYREFS;
 
-	if (b->vreadd >= 0 && (!r || full)) {
+	if (connected && (!r || full)) {
 		sd_event_source_set_io_events(b->vreadd_io, EPOLLIN | (full ? EPOLLOUT : 0));
-	} else if (b->vreadd >= 0) {
-		log_error("cannot tell vreadd of a guest: %s", strerror(-r));
-		end_vreadd(b);
+	} else if (connected) {
+		if (r != -EPIPE && r != -ECONNRESET)
+			log_error("cannot tell vreadd of a guest: %s", strerror(-r));
+		await_end(b);
 	}
 	guests_tidy(b->guests);
 }
@@ -119,31 +162,47 @@ static int on_vreadd(sd_event_source *source, int fd, uint32_t events, void *use
 	ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
 
 	(void)source, (void)events;
-	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-		end_vreadd(b);
+	if (n > 0)
+		end_vreadd(b); /* vreadd sends nothing */
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		await_end(b);
 	backend_tell(b);
 	return 0;
 }
 
-static bool is_connected(struct backend *b)
+/* pid: of the process that connects now. If it is the one that was connected, it has let go of the
+ * guests itself. */
+static bool is_connected(struct backend *b, pid_t pid)
 {
 	char byte;
 
 	if (b->vreadd < 0 || recv(b->vreadd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
 		return b->vreadd >= 0;
+	if (!has_ended(b) && pid != b->pid)
+		return true;
 	end_vreadd(b);
 	return false;
+}
+
+static pid_t pid_of(int fd)
+{
+	struct ucred peer = {0};
+	socklen_t length = sizeof(peer);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	return peer.pid;
 }
 
 static int on_accept(sd_event_source *source, int listener, uint32_t events, void *userdata)
 {
 	struct backend *b = userdata;
 	int fd = unix_accept(listener, &b->spare_fd), r;
+	pid_t pid = fd < 0 ? 0 : pid_of(fd);
 
 	(void)source, (void)events;
 	if (fd < 0)
 		return 0;
-	if (is_connected(b)) {
+	if (is_connected(b, pid)) {
 		const struct ivshmem_message busy = {.kind = IVSHMEM_BUSY};
 
 		log_source(LOG_LEVEL_WARN, "control", "%s: refused: another vreadd is connected",
@@ -153,11 +212,14 @@ static int on_accept(sd_event_source *source, int listener, uint32_t events, voi
 		return 0;
 	}
 	b->vreadd = fd;
+	b->pid = pid;
+	b->leaving = false;
+	/* 0: this process cannot see it, as in another container. Its guests are told at once. */
+	b->process = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	r = sd_event_add_io(b->guests->event, &b->vreadd_io, fd, EPOLLIN, on_vreadd, b);
 	if (r < 0) {
 		log_error("cannot serve vreadd: %s", strerror(-r));
-		close(fd);
-		b->vreadd = -1;
+		end_vreadd(b);
 		return 0;
 	}
 	log_info("vreadd is connected");
@@ -171,7 +233,7 @@ int backend_start(struct backend *b, struct guests *guests, const char *path)
 {
 	int r;
 
-	*b = (struct backend){.guests = guests, .listener = -1, .vreadd = -1};
+	*b = (struct backend){.guests = guests, .listener = -1, .vreadd = -1, .process = -1};
 	b->spare_fd = unix_spare_fd();
 	b->path = strdup(path);
 	r = b->path ? bell_new(&b->bell) : -ENOMEM;
@@ -196,6 +258,8 @@ void backend_stop(struct backend *b)
 	}
 	if (b->vreadd >= 0)
 		close(b->vreadd);
+	if (b->process >= 0)
+		close(b->process);
 	if (b->spare_fd >= 0)
 		close(b->spare_fd);
 	bell_free(b->bell);

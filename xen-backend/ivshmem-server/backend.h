@@ -6,6 +6,9 @@
 #ifndef VREAD_IVSHMEM_BACKEND_H
 #define VREAD_IVSHMEM_BACKEND_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "base/bell.h"
 #include "ivshmem-server/guest.h"
 
@@ -14,6 +17,9 @@ struct backend {
 	struct bell *bell;
 	char *path;
 	int listener, vreadd; /* -1: none */
+	pid_t pid;            /* of vreadd */
+	int process;          /* its pidfd; -1: unknown */
+	bool leaving;         /* the socket is closed, and the process has not ended yet */
 	int spare_fd;
 	sd_event_source *listener_io, *vreadd_io;
 };
