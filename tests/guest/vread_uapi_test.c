@@ -9,8 +9,10 @@
  *
  * First form: the guest's device is connected and may read the block, which must have at least
  * 1 MiB. Second form: the device has role datanode and may publish for the storage; only PUBLISH
- * and KEYS are checked, by the node of publishers. Prints one line for each check. Exit status 1 if
- * a check failed.
+ * and KEYS are checked, by the node of publishers.
+ *
+ * Output and exit status are those of the kernel's own tests (KTAP, tools/testing/selftests): a line
+ * for each check and the plan at the end; 0, 1 if a check failed, 4 if there is no device.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,16 +40,26 @@
 #define SLICE (1U << 20)
 #define SMALL_SLICE (VREAD_SMALL_SHARE_PAGES * PAGE)
 #define BAD_POINTER 0x10UL
+
+enum { KSFT_PASS = 0, KSFT_FAIL = 1, KSFT_SKIP = 4 };
+
 #define TIMEOUT_MS 60000
 #define PATIENCE_S 60
 
-static unsigned failures;
+static unsigned checks, failures;
 
 static void check(bool ok, const char *what)
 {
-	printf("%s  %s\n", ok ? "ok  " : "FAIL", what);
+	printf("%s %u %s\n", ok ? "ok" : "not ok", ++checks, what);
 	fflush(stdout);
 	failures += !ok;
+}
+
+static int end(void)
+{
+	printf("1..%u\n# Totals: pass:%u fail:%u xfail:0 xpass:0 skip:0 error:0\n", checks,
+	       checks - failures, failures);
+	return failures ? KSFT_FAIL : KSFT_PASS;
 }
 
 /* got: 0 or more, or a negative errno. */
@@ -71,14 +83,18 @@ static long call(int fd, unsigned long request, void *argument)
 
 static void __attribute__((noreturn)) die(const char *what)
 {
-	printf("FAIL  %s: %s\n", what, strerror(errno));
-	exit(1);
+	printf("Bail out! %s: %s\n", what, strerror(errno));
+	exit(KSFT_FAIL);
 }
 
 static int open_node_for(const char *node, int mode)
 {
 	int fd = open(node, mode | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT) {
+		printf("1..0 # SKIP there is no %s\n", node);
+		exit(KSFT_SKIP);
+	}
 	if (fd < 0)
 		die(node);
 	return fd;
@@ -837,8 +853,7 @@ static int run_as_datanode(const char *storage)
 	check_publish_by_reader(reader);
 	check_publish_without_writing();
 	check_publish_as_datanode(fd, reader, storage);
-	printf("%u failed\n", failures);
-	return failures ? 1 : 0;
+	return end();
 }
 
 /* Opens the block as that user: vreadd's log has to name the user. */
@@ -863,6 +878,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
+	puts("TAP version 13");
 	parse_block(argv[1]);
 	if (argc == 4 && !strcmp(argv[2], "datanode"))
 		return run_as_datanode(argv[3]);
@@ -892,6 +908,5 @@ int main(int argc, char **argv)
 	check_privacy(opened.handle);
 	check_sudden_death(fd);
 	check_pool_exhaustion(fd);
-	printf("%u failed\n", failures);
-	return failures ? 1 : 0;
+	return end();
 }
