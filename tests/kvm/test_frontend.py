@@ -301,30 +301,42 @@ def test_a_share_for_each_user(host, guest):
     assert crowd.wait().stdout.decode().count("open ok") == 16
 
 
-def test_an_idle_process_sleeps_on(host, guest):
-    """Processes that wait for completions are not woken by the requests of others: not once."""
+def test_idle_processes_sleep_on(host, guest):
+    """Of 64 processes four read.  The others are not woken by that, not once, and use no
+    processor."""
     connect(host)
-    idle = [guest.popen("exec vread_holder idle") for _ in range(4)]
-    for process in idle:
-        process.wait_output("idle", 60)
-    pids = guest.text("pidof vread_holder").split()
-    assert len(pids) == len(idle)
-    asleep = [f"/proc/{pid}/status" for pid in pids]
-    count = "cat " + " ".join(asleep) + " | grep ctxt_switches"
-    eventually(lambda: guest.text("cat " + " ".join(asleep)).count("S (sleeping)") == len(idle))
-    before = guest.text(count)
-    reader = guest.popen(f"for _ in 1 2 3 4 5; do vread_holder read {SPEC} 30000; done")
-    for _ in range(5):
-        open_block(host)
-        read(host, b"x" * LENGTH)
-        close = host.next_request()
-        assert close.operation == CLOSE
-        host.answer(close, 0)
-    assert reader.wait().stdout.decode().count(f"read {LENGTH}") == 5
-    assert guest.text(count) == before
+    crowd = guest.popen("for _ in $(seq 60); do vread_holder idle & done; wait")
+    crowd.wait_output("idle\n" * 60, 60)
+    folders = [f"/proc/{pid}" for pid in guest.text("pidof vread_holder").split()]
+    assert len(folders) == 60
+
+    def used():
+        """Switches, and the clock ticks in user space and in the kernel, of each."""
+        switches = guest.text(f"grep -h ctxt_switches {' '.join(f'{f}/status' for f in folders)}")
+        stats = guest.text(f"cat {' '.join(f'{f}/stat' for f in folders)}").splitlines()
+        return switches, [stat.rpartition(")")[2].split()[11:13] for stat in stats]
+
+    states = f"grep -h ^State: {' '.join(f'{f}/status' for f in folders)}"
+    eventually(lambda: guest.text(states).count("S (sleeping)") == 60)
+    before = used()
+    loop = f"for _ in 1 2 3 4 5; do vread_holder read {SPEC} 30000; done"
+    readers = guest.popen(f"for _ in 1 2 3 4; do ({loop}) & done; wait")
+    done = {OPEN: 0, READ: 0, CLOSE: 0}
+    while done[CLOSE] < 20:
+        request = host.next_request()
+        done[request.operation] += 1
+        if request.operation == READ:
+            host.pool(request.pool_page, request.pool_pages)[:] = b"x" * LENGTH
+            host.answer(request, LENGTH)
+        else:
+            host.answer(
+                request, 0, **({"handle": 7, "u": BLOCK} if request.operation == OPEN else {})
+            )
+    assert readers.wait().stdout.decode().count(f"read {LENGTH}") == 20
+    assert done == {OPEN: 20, READ: 20, CLOSE: 20}
+    assert used() == before
     host.die()
-    for process in idle:
-        process.wait_output("woken", 60)
+    crowd.wait_output("woken\n" * 60, 60)
 
 
 # ---- plugging --------------------------------------------------------------------------
