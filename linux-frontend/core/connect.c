@@ -25,6 +25,7 @@
 #include "device.h"
 #include "link.h"
 #include "params.h"
+#include "trace.h"
 
 #define MAX_FAILURES 8
 #define FAILURE_PERIOD (60 * HZ)
@@ -209,7 +210,9 @@ static void connect(struct vread_device *dev)
 	}
 	/* A backend in InitWait has nothing mapped.  One that was killed before may have. */
 	if (!take_back(dev)) {
-		vread_info(dev, "an earlier backend still has the pool mapped; waiting");
+		if (!dev->said_waiting)
+			vread_info(dev, "an earlier backend still has the pool mapped; waiting");
+		dev->said_waiting = true;
 		try_later(dev);
 		return;
 	}
@@ -233,6 +236,7 @@ static void go_connected(struct vread_device *dev)
 		return;
 	}
 	dev->phase = VREAD_PHASE_CONNECTED;
+	dev->said_waiting = false;
 	vread_link_up(dev);
 	vread_link_recheck(dev); /* an event of its death before queue 0 was live told nothing */
 	dev->attach->set_state(dev, XenbusStateConnected);
@@ -295,6 +299,8 @@ static void finish_close(struct vread_device *dev)
 
 static void take_step(struct vread_device *dev)
 {
+	enum xenbus_state backend;
+
 	if (READ_ONCE(dev->faulty) &&
 	    (dev->phase == VREAD_PHASE_OFFERED || dev->phase == VREAD_PHASE_CONNECTED)) {
 		count_failure(dev);
@@ -307,7 +313,9 @@ static void take_step(struct vread_device *dev)
 	if (dev->phase == VREAD_PHASE_CONNECTED && !dev->up && !take_back(dev))
 		try_later(dev);
 
-	switch (dev->attach->backend_state(dev)) {
+	backend = dev->attach->backend_state(dev);
+	trace_vread_step(dev->name, dev->phase, backend, dev->attach->own_state(dev));
+	switch (backend) {
 	case XenbusStateInitWait:
 		if (dev->phase == VREAD_PHASE_OFFERED)
 			break;

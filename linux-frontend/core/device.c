@@ -31,7 +31,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	mutex_init(&dev->step);
 	dev->held = true;
 	dev->attach = attach;
-	dev->parent = parent;
+	dev->parent = get_device(parent);
 	INIT_WORK(&dev->work, work);
 	INIT_DELAYED_WORK(&dev->retry, retry_now);
 	dev->role = "client";
@@ -43,7 +43,7 @@ int vread_device_init(struct vread_device *dev, const struct vread_attachment *a
 	INIT_LIST_HEAD(&dev->waiters);
 	mutex_init(&dev->waiters_mutex);
 	for (n = 0; n < VREAD_MAX_QUEUES; n++)
-		vread_queue_init(&dev->queue[n], dev, attach, n);
+		vread_queue_init(&dev->queue[n], dev, attach, dev->name, n);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(vread_device_init);
@@ -67,6 +67,7 @@ static void device_release(struct kref *ref)
 	cancel_work_sync(&dev->work);
 	vread_pool_destroy(dev->pool);
 	cleanup_srcu_struct(&dev->users);
+	put_device(dev->parent);
 	dev->attach->free(dev);
 }
 

@@ -8,11 +8,11 @@
 #ifndef VREAD_DEVICE_H
 #define VREAD_DEVICE_H
 
+#include <linux/device.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
-#include <linux/printk.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/wait.h>
@@ -57,7 +57,7 @@ struct vread_device {
 
 	/* Constant. */
 	const struct vread_attachment *attach;
-	struct device *parent; /* of the nodes */
+	struct device *parent; /* of the nodes; a reference */
 	char host[16];         /* with whom the device connects: "domain 0" or "the host" */
 	struct work_struct work;
 	struct delayed_work retry; /* queues `work` */
@@ -69,6 +69,7 @@ struct vread_device {
 	bool held; /* no step by the work: the device begins, sleeps or ends */
 	enum vread_phase phase;
 	unsigned int failures;
+	bool said_waiting; /* for an earlier backend, since it was last connected */
 	unsigned long last_failure;
 
 	/* The link. */
@@ -107,8 +108,9 @@ void vread_device_put(struct vread_device *dev);
 /* True if a process has a node of the device open. */
 bool vread_device_is_open(struct vread_device *dev);
 
-/* The prefix, "vread" or "vread1", names both the module and the device. */
-#define vread_info(dev, fmt, ...) printk(KERN_INFO "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
-#define vread_err(dev, fmt, ...) printk(KERN_ERR "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
+/* The kernel's prefix names the parent, "vread" or "vread1" the node. */
+#define vread_info(dev, fmt, ...) \
+	dev_info((dev)->parent, "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
+#define vread_err(dev, fmt, ...) dev_err((dev)->parent, "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
 
 #endif

@@ -12,6 +12,7 @@
 #include <linux/smp.h>
 
 #include "link.h"
+#include "trace.h"
 
 bool vread_link_alive(const struct vread_device *dev)
 {
@@ -118,6 +119,7 @@ void vread_link_up(struct vread_device *dev)
 	/* Queue 0 last: once queue 0 is live, the death of the backend stops all queues. */
 	for (n = dev->num_queues; n--;)
 		vread_queue_start(&dev->queue[n], generation, dev->alive);
+	trace_vread_link(dev->name, true, generation);
 	vread_link_wake_all(dev);
 }
 
@@ -127,6 +129,7 @@ void vread_link_down(struct vread_device *dev)
 	struct vread_handle *handle, *next;
 	unsigned long flags;
 	unsigned int n;
+	bool was_up;
 
 	/* First, so that pages that the completions below give back go to quarantine. */
 	if (dev->pool)
@@ -135,12 +138,15 @@ void vread_link_down(struct vread_device *dev)
 		vread_queue_stop(&dev->queue[n], -ENOTCONN);
 
 	spin_lock_irqsave(&dev->lock, flags);
+	was_up = dev->up;
 	dev->up = false;
 	list_splice_init(&dev->closes, &closes);
 	spin_unlock_irqrestore(&dev->lock, flags);
 	list_for_each_entry_safe (handle, next, &closes, node)
 		kfree(handle);
 
+	if (was_up)
+		trace_vread_link(dev->name, false, dev->generation);
 	vread_link_wake_all(dev);
 }
 

@@ -9,12 +9,16 @@
 #include "check.h"
 #include "ring.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev,
-		      const struct vread_attachment *attach, unsigned int index)
+		      const struct vread_attachment *attach, const char *name, unsigned int index)
 {
 	spin_lock_init(&q->lock);
 	q->dev = dev;
 	q->attach = attach;
+	q->name = name;
 	q->index = index;
 }
 
@@ -24,6 +28,7 @@ static const char *take_response(struct vread_queue *q)
 	struct vread_response rsp;
 	struct vread_req *req;
 	const char *wrong;
+	int status;
 
 	RING_COPY_RESPONSE(&q->ring, q->ring.rsp_cons, &rsp);
 	if (rsp.id >= RING_SIZE(&q->ring) || !q->pending[rsp.id])
@@ -36,7 +41,9 @@ static const char *take_response(struct vread_queue *q)
 	q->ring.rsp_cons++;
 	q->pending[rsp.id] = NULL;
 	q->free_id[q->num_free++] = rsp.id;
-	req->complete(req, rsp.status < 0 ? vread_check_error(rsp.status) : rsp.status, &rsp);
+	status = rsp.status < 0 ? vread_check_error(rsp.status) : rsp.status;
+	trace_vread_complete(q->name, q->index, rsp.id, req->operation, status);
+	req->complete(req, status, &rsp);
 	return NULL;
 }
 
@@ -151,8 +158,10 @@ void vread_queue_stop(struct vread_queue *q, int status)
 	for (id = 0; q->pending && id < RING_SIZE(&q->ring); id++) {
 		req = q->pending[id];
 		q->pending[id] = NULL;
-		if (req)
-			req->complete(req, status, NULL);
+		if (!req)
+			continue;
+		trace_vread_complete(q->name, q->index, id, req->operation, status);
+		req->complete(req, status, NULL);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -171,6 +180,7 @@ int vread_queue_put(struct vread_queue *q, struct vread_req *req, struct vread_r
 	} else {
 		wire->id = q->free_id[--q->num_free];
 		q->pending[wire->id] = req;
+		trace_vread_submit(q->name, q->index, wire->id, req->operation);
 		*RING_GET_REQUEST(&q->ring, q->ring.req_prod_pvt) = *wire;
 		q->ring.req_prod_pvt++;
 		RING_PUSH_REQUESTS_AND_CHECK_NOTIFY(&q->ring, notify);

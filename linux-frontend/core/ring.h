@@ -36,6 +36,7 @@ struct vread_req {
 struct vread_queue {
 	struct vread_device *dev;
 	const struct vread_attachment *attach;
+	const char *name; /* of the device */
 	unsigned int index;
 
 	/* Constant during a connection. */
@@ -54,8 +55,9 @@ struct vread_queue {
 
 /* Process context: vread_queue_open(), vread_queue_unbind() and vread_queue_close().  The other
  * functions: any context. */
+/* name: of the device; it stays the caller's, as long as the queue. */
 void vread_queue_init(struct vread_queue *q, struct vread_device *dev,
-		      const struct vread_attachment *attach, unsigned int index);
+		      const struct vread_attachment *attach, const char *name, unsigned int index);
 /* Shares a ring of 1 << order pages, and binds handler to its events.  handler gets q as its
  * argument.  0 or negative errno. */
 int vread_queue_open(struct vread_queue *q, unsigned int order, irq_handler_t handler);

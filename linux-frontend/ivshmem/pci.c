@@ -317,7 +317,7 @@ static int map(struct pci_device *pci)
 
 	/* A port for devices that are plugged may have no room for the memory. */
 	if (!bytes || !pci_resource_len(pdev, BAR_REGISTERS)) {
-		dev_err(&pdev->dev, "vread: the guest has no address for the device's memory\n");
+		dev_err(&pdev->dev, "the guest has no address for the device's memory\n");
 		return -ENOSPC;
 	}
 	pci->base = pci_resource_start(pdev, BAR_MEMORY);
@@ -366,7 +366,7 @@ static int make_vectors(struct pci_device *pci)
 
 	ret = pci_alloc_irq_vectors(pdev, 2, 1 + VREAD_MAX_QUEUES, PCI_IRQ_MSIX);
 	if (ret < 0) {
-		dev_err(&pdev->dev, "vread: at least 2 MSI-X vectors are needed: error %d\n", ret);
+		dev_err(&pdev->dev, "at least 2 MSI-X vectors are needed: error %d\n", ret);
 		return ret;
 	}
 	pci->vectors = ret;

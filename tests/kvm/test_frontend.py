@@ -13,6 +13,7 @@ import pytest
 from tests.support.ivshmem_host import (
     CLOSING,
     DATANODE,
+    INIT_WAIT,
     INITIALISED,
     INITIALISING,
     MIB,
@@ -337,6 +338,30 @@ def test_idle_processes_sleep_on(host, guest):
     assert used() == before
     host.die()
     crowd.wait_output("woken\n" * 60, 60)
+
+
+# ---- tracing ---------------------------------------------------------------------------
+
+TRACING = "/sys/kernel/tracing"
+
+
+def test_what_can_be_traced(host, guest):
+    """Requests and their completions, links that go up and down, and steps."""
+    guest.run(f"mount -t tracefs tracefs {TRACING}; echo 1 >{TRACING}/events/vread/enable").check()
+    connect(host)
+    reader = guest.popen(f"exec vread_holder read {SPEC} 30000")
+    open_block(host)
+    read(host, b"x" * LENGTH)
+    reader.wait()
+    host.die()
+    eventually(lambda: "went away" in guest.dmesg())
+    told = guest.text(f"cat {TRACING}/trace; umount {TRACING}")
+    (number,) = re.findall(rf"vread_submit: vread queue=0 id=(\d+) operation={READ}\n", told)
+    said = f"vread_complete: vread queue=0 id={number} operation={READ} status={LENGTH}\n"
+    assert told.count(said) == 1
+    assert "vread_link: vread up generation=1\n" in told
+    assert "vread_link: vread down generation=1\n" in told
+    assert f"vread_step: vread phase=0 backend={INIT_WAIT} own={INITIALISING}\n" in told
 
 
 # ---- plugging --------------------------------------------------------------------------

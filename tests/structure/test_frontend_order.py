@@ -16,7 +16,9 @@ import pytest
 FRONTEND = Path(__file__).resolve().parents[2] / "linux-frontend"
 
 LOWEST_FIRST = {
-    "core": "check pool share attach ring params wait device link request file chardev connect",
+    "core": (
+        "check pool share attach trace ring params wait device link request file chardev " "connect"
+    ),
     "xen": "grant suspend xenbus",
     "ivshmem": "pci",
 }
