@@ -7,12 +7,14 @@ it, as DKMS does on a guest of that suite.  No guest boots here: that is tests/x
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.support.owner import needs_root
 from tools import debootstrap
 from tools.lab import product
+from tools.lab.paths import kernel_release
 from tools.vreadd import REPOSITORY
 
 pytestmark = [pytest.mark.slow, needs_root, pytest.mark.timeout(3600)]
@@ -64,3 +66,28 @@ def test_the_module_compiles(suite, tmp_path):
             module = root / "out" / version / f"{name}.ko"
             magic = run_here("modinfo", "-F", "vermagic", module)
             assert magic.startswith(f"{version} SMP"), magic
+
+
+def without_xen(folder):
+    """This machine's headers of a kernel, as if it had been configured without Xen."""
+    headers = Path(f"/lib/modules/{kernel_release()}/build").resolve()
+    shutil.copytree(headers, folder, symlinks=True)
+    for name in ("scripts", "tools"):
+        (folder / name).unlink()
+        (folder / name).symlink_to((headers / name).resolve())
+    for name in (".config", "include/config/auto.conf", "include/generated/autoconf.h"):
+        lines = (folder / name).read_text().splitlines(keepends=True)
+        assert any("CONFIG_XEN" in line for line in lines)
+        (folder / name).write_text("".join(line for line in lines if "XEN" not in line))
+
+
+def test_a_kernel_without_xen(tmp_path):
+    """It gets the core and the other transport, by hand and by DKMS."""
+    without_xen(tmp_path / "headers")
+    script = REPOSITORY / "linux-frontend/build.sh"
+    run_here(script, kernel_release(), tmp_path / "headers", tmp_path / "out")
+    built = {path.stem for path in (tmp_path / "out").glob("*.ko")}
+    assert built == {product.CORE, product.KVM}
+    asked = f"kernel_source_dir={tmp_path}/headers; . {tmp_path}/out/dkms.conf; "
+    names = run_here("bash", "-c", asked + "echo ${BUILT_MODULE_NAME[@]}").split()
+    assert set(names) == built and len(names) == 2
