@@ -96,7 +96,7 @@ void vread_files_unmap(struct vread_device *dev)
 	struct vread_waiter *waiter;
 
 	mutex_lock(&dev->waiters_mutex);
-	list_for_each_entry (waiter, &dev->waiters, node)
+	list_for_each_entry(waiter, &dev->waiters, node)
 		unmap_mapping_range(waiter->mapping, 0, 0, 1);
 	mutex_unlock(&dev->waiters_mutex);
 }

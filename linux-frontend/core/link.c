@@ -28,7 +28,7 @@ void vread_link_wake_all(struct vread_device *dev)
 	wake_up_all(&dev->wq);
 	wake_up_all(&dev->control);
 	mutex_lock(&dev->waiters_mutex);
-	list_for_each_entry (waiter, &dev->waiters, node)
+	list_for_each_entry(waiter, &dev->waiters, node)
 		wake_up_all(&waiter->wq);
 	mutex_unlock(&dev->waiters_mutex);
 }
@@ -142,7 +142,7 @@ void vread_link_down(struct vread_device *dev)
 	dev->up = false;
 	list_splice_init(&dev->closes, &closes);
 	spin_unlock_irqrestore(&dev->lock, flags);
-	list_for_each_entry_safe (handle, next, &closes, node)
+	list_for_each_entry_safe(handle, next, &closes, node)
 		kfree(handle);
 
 	if (was_up)

@@ -191,7 +191,7 @@ void vread_pools_touch(void)
 	unsigned int n;
 
 	/* An atomic OR of 0, because the backend may be writing to the page at the same time. */
-	list_for_each_entry (pool, &pools, node)
+	list_for_each_entry(pool, &pools, node)
 		for_each_set_bit(n, pool->used, pool->pages)
 			atomic_or(0, (atomic_t *)vread_pool_address(pool, n));
 }

@@ -26,7 +26,7 @@ static struct vread_user *find(struct vread_shares *shares, kuid_t id)
 {
 	struct vread_user *user;
 
-	list_for_each_entry (user, &shares->users, node)
+	list_for_each_entry(user, &shares->users, node)
 		if (uid_eq(user->id, id))
 			return user;
 	return NULL;
