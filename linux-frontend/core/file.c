@@ -139,7 +139,7 @@ int vread_file_add_handle(struct vread_file *file, struct vread_handle *handle, 
 	int ret = xa_alloc_cyclic(&file->handles, ret_number, handle, XA_LIMIT(1, U32_MAX),
 				  &file->next_handle, GFP_KERNEL_ACCOUNT);
 
-	return ret < 0 ? ret : 0;
+	return ret == 1 ? 0 : ret; /* 1: the numbers began anew */
 }
 
 int vread_file_close_handle(struct vread_file *file, u32 number)
