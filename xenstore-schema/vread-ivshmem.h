@@ -66,7 +66,7 @@
 /* state: enum xenbus_state.  epoch: 1 .. 2^24 - 1; 1 follows the largest. */
 #define VREAD_IVSHMEM_WORD(epoch, state) ((uint32_t)(epoch) << 8 | (uint32_t)(state))
 #define VREAD_IVSHMEM_EPOCH(word) ((word) >> 8)
-#define VREAD_IVSHMEM_STATE(word) ((word)&0xffU)
+#define VREAD_IVSHMEM_STATE(word) (0xffU & (word))
 
 #define VREAD_IVSHMEM_PUBLISH 0x1U  /* feature-publish of vreadif.h */
 #define VREAD_IVSHMEM_USER 0x2U     /* feature-user */

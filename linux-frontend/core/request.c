@@ -246,14 +246,11 @@ static int run_open(struct vread_device *dev, struct vread_call *call, struct vr
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_OPEN,
-		.u.open =
-			{
-				.block_id = open->block_id,
-				.genstamp = open->genstamp,
-				.visible_length = open->visible_length,
-				.data_length = open->data_length,
-				.user = calling_user(dev),
-			},
+		.u.open.block_id = open->block_id,
+		.u.open.genstamp = open->genstamp,
+		.u.open.visible_length = open->visible_length,
+		.u.open.data_length = open->data_length,
+		.u.open.user = calling_user(dev),
 	};
 
 	return call_run_with_data(call, &wire, open->data, open->data_length, open->timeout_ms);
@@ -339,14 +336,11 @@ int vread_publish_event(struct vread_device *dev, struct vread_user *user,
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_PUBLISH,
-		.u.publish =
-			{
-				.block_id = event->block_id,
-				.genstamp = event->genstamp,
-				.length = event->length,
-				.data_length = event->data_length,
-				.event = event->event,
-			},
+		.u.publish.block_id = event->block_id,
+		.u.publish.genstamp = event->genstamp,
+		.u.publish.length = event->length,
+		.u.publish.data_length = event->data_length,
+		.u.publish.event = event->event,
 	};
 	int ret = vread_check_publish(event);
 
@@ -358,11 +352,8 @@ int vread_publish_keys(struct vread_device *dev, struct vread_user *user,
 {
 	struct vread_request wire = {
 		.operation = VREAD_OP_KEYS,
-		.u.keys =
-			{
-				.data_length = keys->data_length,
-				.tokens = keys->tokens,
-			},
+		.u.keys.data_length = keys->data_length,
+		.u.keys.tokens = keys->tokens,
 	};
 	int ret = vread_check_keys(keys);
 
