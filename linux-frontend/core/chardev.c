@@ -34,7 +34,7 @@ union vread_args {
 static long ioc_info(struct vread_file *file, union vread_args *args)
 {
 	struct vread_device *dev = file->dev;
-	struct vread_pool *pool = smp_load_acquire(&dev->pool);
+	struct vread_pool *pool = smp_load_acquire(&dev->pool); /* pairs with create_pool() */
 	struct vread_ioc_info *info = &args->info;
 
 	*info = (struct vread_ioc_info){
@@ -289,7 +289,7 @@ void vread_chardev_move_pool(struct vread_device *dev)
 static int vread_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct vread_file *file = filp->private_data;
-	unsigned int pages = smp_load_acquire(&file->slice_pages);
+	unsigned int pages = smp_load_acquire(&file->slice_pages); /* pairs with take_slice() */
 	int users, ret;
 
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))

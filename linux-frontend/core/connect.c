@@ -145,7 +145,7 @@ static int create_pool(struct vread_device *dev, u32 *pages)
 			 pool->control_pages / 8);
 	vread_shares_set(&dev->shares, VREAD_SHARE_SLICES, vread_pool_slice_pages(pool),
 			 pool->small_pages / 7);
-	smp_store_release(&dev->pool, pool);
+	smp_store_release(&dev->pool, pool); /* a reader of dev->pool sees a complete pool */
 	return 0;
 }
 

@@ -85,7 +85,7 @@ struct vread_device {
 	wait_queue_head_t control; /* link down, control pages free */
 
 	struct vread_shares shares;
-	spinlock_t lock;
+	spinlock_t lock; /* held while up, generation, closes or waiters change */
 	bool up;
 	u32 generation;
 	struct list_head closes; /* handles to be closed at the backend */

@@ -213,13 +213,13 @@ static int take_slice(struct vread_file *file, struct vread_pool *pool, unsigned
 	for (n = 0; n < VREAD_FILE_READS; n++)
 		list_add_tail(&reads[n].node, &file->idle);
 	spin_unlock_irq(&file->lock);
-	smp_store_release(&file->slice_pages, pages);
+	smp_store_release(&file->slice_pages, pages); /* its reader sees the members above */
 	return 0;
 }
 
 int vread_file_take_slice(struct vread_file *file, u64 *bytes)
 {
-	struct vread_pool *pool = smp_load_acquire(&file->dev->pool);
+	struct vread_pool *pool = smp_load_acquire(&file->dev->pool); /* pairs with create_pool() */
 	u64 pages;
 	int ret;
 
@@ -338,6 +338,7 @@ static int start_read(struct vread_file *file, struct vread_handle *handle,
 
 int vread_file_submit(struct vread_file *file, const struct vread_ioc_read *args)
 {
+	/* Pairs with take_slice(). */
 	unsigned int slice_pages = smp_load_acquire(&file->slice_pages);
 	struct vread_handle *handle;
 	int ret;

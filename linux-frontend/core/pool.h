@@ -44,7 +44,7 @@ struct vread_pool {
 	void (*release)(void *arg); /* frees the pages */
 	void *release_arg;
 
-	spinlock_t lock;
+	spinlock_t lock;      /* protects the members of this group */
 	unsigned long *used;  /* a bit for each page: given out, or in quarantine */
 	unsigned long *stale; /* a bit for each page: in quarantine */
 	unsigned int free;    /* number of free pages for slices */

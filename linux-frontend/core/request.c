@@ -74,7 +74,7 @@ static void call_complete(struct vread_req *req, int status, const struct vread_
 		call->handle->backend = rsp->handle;
 		call->handle->open = true;
 	}
-	smp_store_release(&call->done, true);
+	smp_store_release(&call->done, true); /* after status, rsp and handle */
 	wake_up_all(&call->wq);
 	kref_put(&call->ref, call_release);
 }
@@ -156,6 +156,7 @@ static int call_run(struct vread_call *call, struct vread_request *wire, long *l
 		return ret;
 	}
 
+	/* Pairs with call_complete(). */
 	*left = vread_wait(call->wq, smp_load_acquire(&call->done), *left);
 	if (*left <= 0) {
 		vread_link_recheck(dev); /* the event of a backend's death may be lost */
@@ -266,7 +267,7 @@ int vread_open_block(struct vread_device *dev, struct vread_user *user, struct v
 	if (open->data_length < sizeof(struct vread_open_data) ||
 	    open->data_length > VREAD_MAX_OPEN_DATA)
 		return -EINVAL;
-	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
+	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool)) /* pairs with create_pool() */
 		return -ENOTCONN;
 	handle = vread_handle_create(dev, READ_ONCE(dev->generation));
 	call = handle ? handle_call_create(handle, user, VREAD_OP_OPEN) : NULL;
@@ -319,7 +320,7 @@ static int publish(struct vread_device *dev, struct vread_user *user, struct vre
 	struct vread_call *call;
 	int ret;
 
-	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool))
+	if (!READ_ONCE(dev->up) || !smp_load_acquire(&dev->pool)) /* pairs with create_pool() */
 		return -ENOTCONN;
 	if (!READ_ONCE(dev->takes_events))
 		return -EOPNOTSUPP;

@@ -43,7 +43,7 @@ struct vread_queue {
 	struct vread_sring *sring; /* NULL: no ring is shared */
 	bool bound;                /* a handler is bound */
 
-	spinlock_t lock;
+	spinlock_t lock; /* protects the members that follow */
 	bool live;
 	u32 generation;
 	const u8 *alive; /* the alive byte, while live */

@@ -344,7 +344,7 @@ static void show_state(struct xen_device *xen)
 
 static bool begin_step(struct vread_device *dev)
 {
-	if (!smp_load_acquire(&registered))
+	if (!smp_load_acquire(&registered)) /* pairs with vread_xenbus_register() */
 		return false;
 	show_state(to_xen(dev));
 	return true;
@@ -497,7 +497,7 @@ static int __init xen_vreadfront_init(void)
 		vread_suspend_unregister();
 		return err;
 	}
-	smp_store_release(&registered, true);
+	smp_store_release(&registered, true); /* insmod has looked at the states */
 	return driver_for_each_device(&vread_driver.driver, NULL, NULL, queue_step);
 }
 module_init(xen_vreadfront_init);
