@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages of Debian's archive that the lab unpacks and does not install, and source packages.
-kernels.py, checking_kernel.py, libxl.py, device_model.py and libvirt_xen.py use
+kernels.py, linux_source.py, libxl.py, device_model.py and libvirt_xen.py use
 them.  apt downloads and verifies the packages."""
 
 import functools

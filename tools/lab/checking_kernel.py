@@ -14,13 +14,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import apt
+from . import linux_source
 from .cache import key_of
 from .kernels import FOLDER, Kernel
 from .output import output
 from .paths import LAB, LabError
 
-PACKAGE = "linux-source-6.1"
 CONFIGURATION = LAB / "checking.config"
 SOURCES = "usr/src"  # as kernels.Kernel.headers has it
 # xs_suspend() takes xs_response_mutex under xs_watch_rwsem.  The device /dev/xen/xenbus, by which
@@ -39,7 +38,7 @@ KEPT = (
 def checking() -> Kernel:
     """Compiles the kernel if it is not there.  If several programs call this at once, one compiles
     and the others wait."""
-    version = apt.version(PACKAGE)
+    version = linux_source.version()
     key = key_of([version.encode(), CONFIGURATION.read_bytes(), Path(__file__).read_bytes()])
     folder = FOLDER / f"checking-{key}"
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -60,10 +59,7 @@ def _release(root: Path) -> str:
 def _make(scratch: Path) -> Path:
     """Returns a folder in `scratch` with the files of the kernel, as its packages would have
     them."""
-    apt.unpack([PACKAGE], scratch, scratch / "package")
-    archive = scratch / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz"
-    output(["tar", "-xf", str(archive), "-C", str(scratch)])
-    source, root = scratch / PACKAGE, scratch / "root"
+    source, root = linux_source.extract(scratch), scratch / "root"
     _do_not_judge_watches(source / WATCHES)
     _configure(source)
     _run_make(source, f"-j{os.cpu_count()}", "vmlinux", "modules")
@@ -97,7 +93,7 @@ def _configure(source: Path) -> None:
 
 def _run_make(source: Path, *arguments: str) -> None:
     """Without MAKEFLAGS and MAKELEVEL: those of the make that runs the tests are not meant here."""
-    hint = f"packages.txt has what {PACKAGE} is compiled with"
+    hint = f"packages.txt has what {linux_source.PACKAGE} is compiled with"
     output(["env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-s", *arguments], hint, source)
 
 
