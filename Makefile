@@ -393,12 +393,13 @@ format: $(SETUP) ## Formats C and Python in place
 	clang-format -i $(C_FILES)
 	$(VENV)/bin/ruff format -q tools tests xenstore-schema
 .PHONY: lint
-lint: $(SETUP) ## Formatters in check mode, ruff, shellcheck, mandoc, sparse on the module
+lint: $(SETUP) module ## Formatters in check mode, ruff, shellcheck, mandoc; for the module sparse, checkpatch, coccinelle
 	@clang-format --dry-run -Werror $(C_FILES)
 	@$(VENV)/bin/ruff format -q --check tools tests xenstore-schema
 	@$(VENV)/bin/ruff check -q tools tests xenstore-schema
 	@git ls-files -z | xargs -0 grep -lE -m1 '^(#! ?/(usr/)?bin/(env )?(ba)?sh|# shellcheck shell=)' -- | xargs -r shellcheck
 	@git ls-files -z '*.[1-8]' | xargs -0 -r mandoc -T lint -W warning >&2
+	@$(PY) -m tools.lint
 	@echo "lint: ok"
 
 .PHONY: clean
