@@ -109,8 +109,15 @@ void vread_device_put(struct vread_device *dev);
 bool vread_device_is_open(struct vread_device *dev);
 
 /* The kernel's prefix names the parent, "vread" or "vread1" the node. */
-#define vread_info(dev, fmt, ...) \
-	dev_info((dev)->parent, "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
-#define vread_err(dev, fmt, ...) dev_err((dev)->parent, "%s: " fmt "\n", (dev)->name, ##__VA_ARGS__)
+#define vread_info(dev, fmt, ...)                                                   \
+	do {                                                                        \
+		const struct vread_device *said = (dev);                            \
+		dev_info(said->parent, "%s: " fmt "\n", said->name, ##__VA_ARGS__); \
+	} while (0)
+#define vread_err(dev, fmt, ...)                                                   \
+	do {                                                                       \
+		const struct vread_device *said = (dev);                           \
+		dev_err(said->parent, "%s: " fmt "\n", said->name, ##__VA_ARGS__); \
+	} while (0)
 
 #endif

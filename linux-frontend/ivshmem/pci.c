@@ -525,6 +525,5 @@ static void __exit vread_ivshmem_exit(void)
 }
 module_exit(vread_ivshmem_exit);
 
-MODULE_DESCRIPTION(
-	"Frontend of vRead in guests of KVM and QEMU: HDFS blocks read through the host");
+MODULE_DESCRIPTION("Frontend of vRead in guests of KVM: HDFS blocks read through the host");
 MODULE_LICENSE("GPL");

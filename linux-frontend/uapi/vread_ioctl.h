@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * vread_ioctl.h - the system calls on /dev/vread, with which a process reads HDFS blocks through
- * the host.  libvread and other programs in a guest include it; linux-frontend/core/chardev.c implements
- * it.
+ * the host.  libvread and other programs in a guest include it; vread-core implements it.
  *
  * A device of role datanode has a second node, /dev/vread-publish.  Who may open it may PUBLISH and
  * give KEYS, and gets EACCES for OPEN.  On /dev/vread, PUBLISH and KEYS get EACCES; they get EBADF
