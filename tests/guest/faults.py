@@ -6,8 +6,12 @@ A module that does so has these fixtures: client (a guest that reads dn1 by vRea
 start and at the end of each test), backend, demo.
 """
 
+import pytest
+
+from tests.support.guest_program import FOLDER, compiled
 from tests.support.waiting import eventually
 from tools.lab import deployment, product
+from tools.lab.paths import REPOSITORY
 
 CAT = f"vread cat --timeout {deployment.READ_TIMEOUT_MS}"
 READ = f"{CAT} --blocks-from {deployment.BLOCKS} >/dev/null"
@@ -20,6 +24,14 @@ READER = (
     f"while {CAT} --blocks-from {LONG} >/dev/null 2>/tmp/err; do :; done; cat /tmp/err"
 )
 SOON = 120.0
+
+
+@pytest.fixture(scope="session")
+def vread_events(tmp_path_factory):
+    library = REPOSITORY / "build/release/libvread.so.1"
+    header = f"-I{REPOSITORY}/hdfs-native/libvread"
+    source = FOLDER / "vread_events.c"
+    return compiled(source, tmp_path_factory.mktemp("programs"), header, library)
 
 
 def start_reader(backend, client):
@@ -41,6 +53,23 @@ def test_backend_killed_and_restarted_under_a_reader(client, demo, backend):
     backend.start()
     backend.wait_connected(client)
     assert deployment.file_digest(client) == demo.sha256
+
+
+def test_an_event_loop(client, demo, backend, vread_events):
+    """vread_events must be told by its event descriptor of completions, of room, and of a backend
+    that goes and comes; and be told of nothing else.  The poll() under it is the module's."""
+    client.put(vread_events, "/vread_events")
+    block = demo.blocks[0]
+    name = f"{block.pool} {block.block_id} {block.genstamp} {block.storage_ids[0]}"
+    loop = client.popen(f"exec /vread_events {name} 2>&1 >/run/bytes", timeout=300)
+    loop.wait_output("quiet\n", SOON)
+    client.run(f"{CAT} {block.spec()} | cmp - /run/bytes").check()
+    backend.kill()
+    loop.wait_output("gone\n", SOON)
+    backend.start()
+    done = loop.wait(SOON)
+    assert (done.rc, done.stdout) == (0, b"quiet\ngone\nback\n")
+    backend.wait_connected(client)
 
 
 def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):
