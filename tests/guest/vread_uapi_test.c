@@ -11,8 +11,8 @@
  * 1 MiB. Second form: the device has role datanode and may publish for the storage; only PUBLISH
  * and KEYS are checked, by the node of publishers.
  *
- * Output and exit status are those of the kernel's own tests (KTAP, tools/testing/selftests): a line
- * for each check and the plan at the end; 0, 1 if a check failed, 4 if there is no device.
+ * Output and exit status are those of the kernel's own tests (KTAP, tools/testing/selftests): a
+ * line for each check and the plan at the end; 0, 1 if a check failed, 4 if there is no device.
  */
 #include <errno.h>
 #include <fcntl.h>

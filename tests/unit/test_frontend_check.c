@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests the checks of the guest's kernel module (linux-frontend/core/check.c) in user space: numbers and
- * lists from xenstore, READs of a process, responses of a backend; and the rule by which processes
- * share the pool.
+ * Tests the checks of the guest's kernel module (linux-frontend/core/check.c) in user space:
+ * numbers and lists from xenstore, READs of a process, responses of a backend; and the rule by
+ * which processes share the pool.
  */
 #include <errno.h>
 #include <setjmp.h>

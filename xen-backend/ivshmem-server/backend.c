@@ -101,9 +101,9 @@ static void end_vreadd(struct backend *b)
 }
 
 /*
- * A process that was killed closes its descriptors one by one. The socket may be closed before those
- * through which its RDMA adapter still writes into the memory of guests. The process has ended when
- * all are closed.
+ * A process that was killed closes its descriptors one by one. The socket may be closed before
+ * those through which its RDMA adapter still writes into the memory of guests. The process has
+ * ended when all are closed.
  */
 static bool has_ended(const struct backend *b)
 {
