@@ -10,7 +10,8 @@
  *   quiet  reads are on their way, and their file is closed: the descriptor is not readable
  *   gone   the backend went away: the descriptor was readable, vread_reap() said -ENOTCONN, and the
  *          descriptor is not readable any more
- *   back   the descriptor was readable, vread_reap() returned 0, and the block could be opened
+ *   back   the descriptor was readable, few times in vain, vread_reap() returned 0, and the block
+ *          could be opened
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,6 +24,7 @@
 
 #define PIECE (64U << 10)
 #define PATIENCE_MS 120000
+#define MOST_LOOKS 16 /* in vain, while there is no backend */
 
 static struct vread *connection;
 static struct vread_block block;
@@ -139,10 +141,14 @@ static void lose_the_backend(void)
 static void find_it_again(void)
 {
 	struct vread_completion none;
+	unsigned looks = 0;
 	int r;
 
-	wait_readable();
-	r = vread_reap(connection, &none, 1, 0);
+	/* Each step towards the next backend may make it readable. */
+	do {
+		wait_readable();
+		r = vread_reap(connection, &none, 1, 0);
+	} while (r == -ENOTCONN && ++looks < MOST_LOOKS);
 	if (r)
 		fail("vread_reap with the next backend", r);
 	vread_close(open_block());
