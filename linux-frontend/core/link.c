@@ -145,9 +145,11 @@ void vread_link_down(struct vread_device *dev)
 	list_for_each_entry_safe(handle, next, &closes, node)
 		kfree(handle);
 
-	if (was_up)
+	/* Else all were woken before. */
+	if (was_up) {
 		trace_vread_link(dev->name, false, dev->generation);
-	vread_link_wake_all(dev);
+		vread_link_wake_all(dev);
+	}
 }
 
 static bool has_died(struct vread_device *dev)

@@ -68,8 +68,9 @@ def test_an_event_loop(client, demo, backend, vread_events):
     loop.wait_output("gone\n", SOON)
     backend.start()
     done = loop.wait(SOON)
-    assert (done.rc, done.stdout) == (0, b"quiet\ngone\nback\n")
+    assert (done.rc, done.stdout) == (0, b"quiet\ngone\nback\n"), done.stdout
     backend.wait_connected(client)
+    assert deployment.file_digest(client) == demo.sha256
 
 
 def test_backend_that_hangs_costs_one_time_limit(client, demo, backend):

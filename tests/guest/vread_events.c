@@ -10,8 +10,7 @@
  *   quiet  reads are on their way, and their file is closed: the descriptor is not readable
  *   gone   the backend went away: the descriptor was readable, vread_reap() said -ENOTCONN, and the
  *          descriptor is not readable any more
- *   back   the descriptor was readable, few times in vain, vread_reap() returned 0, and the block
- *          could be opened
+ *   back   the descriptor was readable, few times in vain, and vread_reap() returned 0
  */
 #include <errno.h>
 #include <poll.h>
@@ -151,7 +150,8 @@ static void find_it_again(void)
 	} while (r == -ENOTCONN && ++looks < MOST_LOOKS);
 	if (r)
 		fail("vread_reap with the next backend", r);
-	vread_close(open_block());
+	if (!vread_connected(connection))
+		fail("vread_connected", 0);
 	say("back");
 }
 
