@@ -289,7 +289,7 @@ $(eval $(call program,torture-owner,tests/xen/torture_owner_main.c $(TORTURE_OWN
 $(eval $(call program,torture-reader,tests/xen/torture_reader.c $(TORTURE_CONTENT) $(TORTURE_COUNTS),libvread.a))
 $(eval $(call program,rdma-pair,$(RDMA_PAIR),$(BACKEND),$$(LIBS)))
 $(eval $(call program,rdma-pair-failing,$(RDMA_PAIR) $(FAILING) $(FAILING_VERBS),$(BACKEND),$$(call wraps,$(FAILING_VERBS)) $$(LIBS)))
-$(eval $(call program,steady-reader,tests/xen/steady_reader.c,libvread.a))
+$(eval $(call program,steady-reader,tests/guest/steady_reader.c,libvread.a))
 $(eval $(call program,page-granter,tests/xen/page_granter.c,,$$(LIBS)))
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(addprefix $(B)/,libbackend.a libkeyagent.a $(PARSER) libvread.a)
 	@mkdir -p $(@D)

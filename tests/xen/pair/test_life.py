@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.guest.steady import Steady, Text
 from tests.support.guest_program import compiled
 from tests.xen.pair.conftest import FAR
 from tests.xen.pair.reading import until
-from tests.xen.steady import Steady, Text
 
 # `make test` instead runs shared/test_life.py, which saves and restores on one host, and
 # tests/cli/test_xl_life.py, which tests xl-vread's part.

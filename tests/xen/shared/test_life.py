@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.guest.steady import Steady, Text
 from tests.xen.pair.reading import until
 from tests.xen.shared.conftest import VARIANT
-from tests.xen.steady import Steady, Text
 
 pytestmark = pytest.mark.xen
 SAVED = "/run/saved"
