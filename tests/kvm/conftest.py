@@ -2,7 +2,8 @@
 """Fixtures for tests on guests of KVM, which are emulated (tools/lab/kvm.py).
 
 The tests that guests of Xen pass, too, are in tests/guest.  Each module of this folder has a host
-with vreadd and vread-ivshmem of its own, and guests, which boot in a few seconds.
+with vreadd and vread-ivshmem of its own, and guests, which boot in a few seconds.  checked/ runs
+some of the modules in guests whose kernel checks itself.
 """
 
 import contextlib
@@ -12,7 +13,9 @@ import pytest
 from tests.support.guest_program import FOLDER, compiled
 from tools.lab import product
 from tools.lab.deployment import Datanode
-from tools.lab.kvm_host import KvmBackend, KvmHost, start_client
+from tools.lab.guest import GuestKind
+from tools.lab.kvm import KvmGuest
+from tools.lab.kvm_host import KIND, KvmBackend, KvmHost, start_client
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +35,31 @@ def guest_files(vread_holder):
 
 
 @pytest.fixture(scope="session")
+def guest_kind() -> GuestKind:
+    """What guests are.  tests/kvm/checked has its own."""
+    return KIND
+
+
+@pytest.fixture(scope="module")
+def new_guest(guest_files, guest_kind):
+    """new_guest(name, devices=...): a guest with the product, which is not started yet and has no
+    KvmHost."""
+
+    def make(name, **arguments):
+        kind = guest_kind
+        return KvmGuest(
+            name,
+            files=guest_files,
+            memory_mib=kind.memory_mib,
+            cpus=kind.vcpus,
+            kernel=kind.kernel,
+            **arguments,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def demo():
     """The file, its blocks and the datanode image that real HDFS daemons made."""
     from tools.hdfs.demo_data import demo_image
@@ -40,8 +68,9 @@ def demo():
 
 
 @pytest.fixture(scope="module")
-def kvm_host(request, guest_files):
-    with KvmHost(f"test-{request.module.__name__.rpartition('_')[2]}", guest_files) as host:
+def kvm_host(request, guest_files, guest_kind):
+    name = f"test-{request.module.__name__.rpartition('_')[2]}"
+    with KvmHost(name, guest_files, guest_kind) as host:
         yield host
 
 

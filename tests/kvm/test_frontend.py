@@ -22,7 +22,7 @@ from tests.support.ivshmem_host import (
 )
 from tests.support.waiting import eventually
 from tools.lab import product
-from tools.lab.kvm import DEVICE, KvmGuest, shared_memory
+from tools.lab.kvm import DEVICE, shared_memory
 
 pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
 
@@ -34,12 +34,12 @@ BOUND = "/sys/bus/pci/drivers/vread-ivshmem/0000:*"
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory, guest_files):
+def machine(tmp_path_factory, new_guest):
     """A host and its guest."""
     path = tmp_path_factory.mktemp("h") / "socket"
     with (
         IvshmemHost(path) as host,
-        KvmGuest("front", files=guest_files, devices=shared_memory(path)) as guest,
+        new_guest("front", devices=shared_memory(path)) as guest,
     ):
         yield host, guest
         guest.check_dmesg()
@@ -367,10 +367,10 @@ def test_what_can_be_traced(host, guest):
 # ---- plugging --------------------------------------------------------------------------
 
 
-def test_unplugged_under_a_reader(guest_files, tmp_path):
+def test_unplugged_under_a_reader(new_guest, tmp_path):
     """The device's memory goes away.  Bytes that a process was told of stay where they are."""
     path = tmp_path / "socket"
-    with IvshmemHost(path) as host, KvmGuest("plug", files=guest_files) as guest:
+    with IvshmemHost(path) as host, new_guest("plug") as guest:
         guest.run(product.load()).check()
         guest.plug(path)
         host.offer()
@@ -393,11 +393,11 @@ def test_unplugged_under_a_reader(guest_files, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["arguments", "data"])
-def test_unplugged_under_a_slow_caller(guest_files, tmp_path, part):
+def test_unplugged_under_a_slow_caller(new_guest, tmp_path, part):
     """A process decides itself how long a copy from its memory takes.  The device must go
     meanwhile, and the call must then fail."""
     path = tmp_path / "socket"
-    with IvshmemHost(path) as host, KvmGuest("slow", files=guest_files) as guest:
+    with IvshmemHost(path) as host, new_guest("slow") as guest:
         guest.run(product.load()).check()
         guest.plug(path)
         connect(host)
@@ -413,12 +413,12 @@ def test_unplugged_under_a_slow_caller(guest_files, tmp_path, part):
         guest.check_dmesg()
 
 
-def test_no_room_for_the_memory(guest_files, tmp_path):
+def test_no_room_for_the_memory(new_guest, tmp_path):
     """A port reserves addresses for what may be plugged, 64 MiB in this guest."""
     path = tmp_path / "socket"
     with (
         IvshmemHost(path, size=128 * MIB) as host,
-        KvmGuest("plug", files=guest_files) as guest,
+        new_guest("plug") as guest,
     ):
         guest.run(product.load()).check()
         guest.plug(path)
@@ -428,11 +428,11 @@ def test_no_room_for_the_memory(guest_files, tmp_path):
         guest.check_dmesg()
 
 
-def test_a_device_of_others_is_left_alone(guest_files, tmp_path):
+def test_a_device_of_others_is_left_alone(new_guest, tmp_path):
     path = tmp_path / "socket"
     with IvshmemHost(path) as host:
         host.words[0] = 0
-        with KvmGuest("alien", files=guest_files, devices=shared_memory(path)) as guest:
+        with new_guest("alien", devices=shared_memory(path)) as guest:
             guest.run(product.load()).check()
             assert guest.run("ls /dev/vread").rc
             assert guest.run(f"ls -d {BOUND}").rc
@@ -440,11 +440,11 @@ def test_a_device_of_others_is_left_alone(guest_files, tmp_path):
             guest.check_dmesg()
 
 
-def test_too_few_vectors(guest_files, tmp_path):
+def test_too_few_vectors(new_guest, tmp_path):
     path = tmp_path / "socket"
     with (
         IvshmemHost(path, vectors=1) as host,
-        KvmGuest("few", files=guest_files, devices=shared_memory(path, vectors=1)) as guest,
+        new_guest("few", devices=shared_memory(path, vectors=1)) as guest,
     ):
         guest.run(product.load()).check()
         assert "at least 2 MSI-X vectors are needed" in guest.dmesg()

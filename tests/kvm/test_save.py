@@ -10,7 +10,7 @@ from tests.guest.faults import SOON, start_reader
 from tests.kvm.documented import MASTER_REFUSED, SAVE_REFUSED
 from tests.support.waiting import eventually
 from tools.lab import deployment, product
-from tools.lab.kvm import KvmGuest, shared_memory
+from tools.lab.kvm import shared_memory
 from tools.lab.paths import LabError
 
 pytestmark = [pytest.mark.kvm, pytest.mark.thorough]
@@ -40,14 +40,14 @@ def test_qemu_refuses_with_the_device(client, backend, demo, tmp_path):
     reader.wait(SOON)
 
 
-def test_nobody_can_ask_qemu_for_more(backend, guest_files):
+def test_nobody_can_ask_qemu_for_more(backend, new_guest):
     """A device with master=on would be saved, but what it stands for would not.  QEMU does not
     start with it."""
     backend.allow("master")
     arguments = shared_memory(backend.socket_of("master"))
     arguments[-1] += ",master=on"
     with pytest.raises(LabError, match=MASTER_REFUSED):
-        KvmGuest("master", files=guest_files, devices=arguments).start()
+        new_guest("master", devices=arguments).start()
 
 
 @pytest.mark.slow

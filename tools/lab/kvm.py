@@ -19,13 +19,18 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tools.patience import Patience
+
 from .channel import HELLO, Channel, Command
 from .claim import Claim
+from .guest import KERNEL_PATIENCE
 from .images import kernel_image
 from .kernel_log import KernelLogs
+from .kernels import Kernel
 from .monitor import Monitor
 from .paths import LabError
 from .qemu import CPU, Disk, Wire, disk_arguments, start_process, wire_arguments
@@ -35,6 +40,7 @@ from .shell import Shell
 
 # Ten times what each takes on a quiet machine with two cores.
 BOOT_TIMEOUT = 240.0
+UNPLUG_TIMEOUT = 300.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
 DRIVER, CHARDEV, DEVICE = "ivshmem-doorbell", "vread", "vread-device"
@@ -61,14 +67,16 @@ class KvmGuest(Shell):
         *,
         memory_mib: int = 256,
         cpus: int = 1,
+        kernel: Kernel | None = None,
         disks: Sequence[Disk] = (),
         files: dict[str, Path] | Tree | None = None,
         devices: Sequence[str] = (),
         wire: Wire | None = None,
     ) -> None:
-        """files: {path in the guest: source}; programs bring their libraries.  devices: more
-        arguments of QEMU."""
+        """kernel: None is this machine's.  files: {path in the guest: source}; programs bring their
+        libraries.  devices: more arguments of QEMU."""
         self.name, self._memory, self._cpus, self._wire = name, memory_mib, cpus, wire
+        self._kernel = kernel
         self._disks, self._files, self._devices = tuple(disks), files or {}, list(devices)
         self.folder: Path | None = None
         self.host = None  # the KvmHost that made it
@@ -161,9 +169,33 @@ class KvmGuest(Shell):
 
     def unplug(self) -> None:
         """Removes the device, and QEMU's connection to vread-ivshmem."""
+        self.ask_unplug()
+        self.wait_unplugged()
+
+    def ask_unplug(self) -> None:
+        """Asks the guest to let the device go.  The guest may do so when wait_unplugged() waits."""
         self.monitor.ask("device_del", id=DEVICE)
-        self.monitor.wait_event("DEVICE_DELETED")
-        self.monitor.ask("chardev-remove", id=CHARDEV)
+
+    def wait_unplugged(self) -> None:
+        patience = Patience(UNPLUG_TIMEOUT)
+        while not self._forgot_device():
+            if patience.is_over():
+                self._fail("does not let the device go")
+            time.sleep(0.1)
+
+    def _forgot_device(self) -> bool:
+        """Ends the connection to vread-ivshmem.  QEMU uses the connection for a moment longer than
+        it lists the device."""
+        listed = self.monitor.ask("qom-list", path="/machine/peripheral")
+        if DEVICE in (entry["name"] for entry in listed):
+            return False
+        try:
+            self.monitor.ask("chardev-remove", id=CHARDEV)
+        except LabError as error:
+            if "is busy" not in str(error):
+                raise
+            return False
+        return True
 
     def save(self, path: Path) -> None:
         """Saves the machine, and ends its QEMU.  restore() makes another QEMU."""
@@ -234,7 +266,14 @@ class KvmGuest(Shell):
             *("-smp", processors, "-m", f"{self._memory}M", "-display", "none"),
             *("-vga", "none", "-nodefaults", "-no-user-config", "-no-reboot"),
             *("-chardev", f"file,id=console,path={self.console_log},append=on"),
-            *("-serial", "chardev:console", "-kernel", str(kernel_image()), "-initrd", str(root)),
+            *(
+                "-serial",
+                "chardev:console",
+                "-kernel",
+                str(kernel_image(self._kernel)),
+                "-initrd",
+                str(root),
+            ),
             *("-append", self._kernel_arguments()),
             *("-device", f"pcie-root-port,id={HOTPLUG_PORT},chassis=1,pref64-reserve=64M"),
             *("-chardev", f"socket,id=control,fd={control}"),
@@ -247,7 +286,7 @@ class KvmGuest(Shell):
         ]
 
     def _kernel_arguments(self) -> str:
-        arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} watchdog_thresh=60"
+        arguments = f"console=ttyS0 loglevel=5 panic=1 lab.name={self.name} {KERNEL_PATIENCE}"
         if self._wire:
             arguments += f" lab.ip={self._wire.address.partition('/')[0]}"
         return arguments
@@ -257,7 +296,7 @@ class KvmGuest(Shell):
         path = self.folder / "root.cpio"
         added = self.folder / "files.cpio"
         tree_of(self._files).write(added)
-        path.write_bytes(kvm_root().read_bytes() + added.read_bytes())
+        path.write_bytes(kvm_root(self._kernel).read_bytes() + added.read_bytes())
         added.unlink()
         return path
 

@@ -25,21 +25,28 @@ from tools.vreadd import DataDirs, Vreadd, VreaddError, process_cpu_seconds
 from .claim import Claim
 from .debian import BOOKWORM
 from .deployment import BLOCKS, CONNECT_TIMEOUT, READY_TIMEOUT, Datanode, load_frontend
+from .guest import GuestKind
 from .kvm import KvmGuest, shared_memory
 from .paths import REPOSITORY, LabError
 from .qemu import Disk, Wire
 from .rootfs import Tree, tree_of
 
 MODE = {"r": "readonly", "w": "write"}
+KIND = GuestKind(memory_mib=256)
 
 
 class KvmHost:
     cpus = 2  # each guest has a thread that emulates
     debian = BOOKWORM  # of its guests
 
-    def __init__(self, name: str, guest_files: dict[str, Path] | None = None) -> None:
-        """guest_files: of all guests."""
-        self.name, self._guest_files = name, guest_files or {}
+    def __init__(
+        self,
+        name: str,
+        guest_files: dict[str, Path] | None = None,
+        guest_kind: GuestKind = KIND,
+    ) -> None:
+        """guest_files: of all guests.  guest_kind: what guests are."""
+        self.name, self._guest_files, self._kind = name, guest_files or {}, guest_kind
         self.disks: list[Disk] = []  # what create_guest() calls /dev/vda, /dev/vdb ...
         self.guests: dict[str, KvmGuest] = {}
         self.backend: KvmBackend | None = None
@@ -67,20 +74,23 @@ class KvmHost:
         self,
         name: str,
         *,
-        memory_mib: int = 256,
+        memory_mib: int | None = None,
         vifs: Sequence[str] = (),
         disks: Sequence[str] = (),
         files: dict[str, Path] | Tree | None = None,
         device: bool = True,
     ) -> KvmGuest:
         """As XenHost.create_guest().  The first guest's network joins those of all others.  Without
-        `device` the guest's device can be plugged later."""
+        `device` the guest's device can be plugged later.  memory_mib: instead of that of the host's
+        kind of guests."""
         devices = []
         if device and self.backend and (path := self.backend.socket_of(name)):
             devices = shared_memory(path)
         guest = KvmGuest(
             name,
-            memory_mib=memory_mib,
+            memory_mib=memory_mib or self._kind.memory_mib,
+            cpus=self._kind.vcpus,
+            kernel=self._kind.kernel,
             disks=[self._disk(text) for text in disks],
             files=tree_of({**self._guest_files, **(files or {})}),
             devices=devices,

@@ -92,9 +92,9 @@ def domu_root(kernel: Kernel | None = None, debian: Debian = BOOKWORM) -> Path:
     return tree.archive("domu")
 
 
-def kvm_root() -> Path:
+def kvm_root(kernel: Kernel | None = None) -> Path:
     """Of a guest of QEMU without Xen."""
-    tree = _base("guest", None, BOOKWORM)
+    tree = _base("guest", kernel, BOOKWORM)
     _load(tree, KVM_MODULES)
     return tree.archive("kvm")
 
