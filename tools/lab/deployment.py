@@ -20,7 +20,7 @@ from tools.patience import Patience
 from .guest import Guest
 from .host import XenHost
 from .paths import LabError
-from .product import load
+from .product import load, unload
 
 LOG = "/var/log/vreadd.log"
 BLOCKS = "/blocks.txt"
@@ -224,6 +224,11 @@ class Backend:
 
 def load_frontend(guest: Guest, parameters: str = "") -> None:
     guest.run(load(parameters), timeout=CONNECT_TIMEOUT).check()
+
+
+def unload_frontend(guest: Guest) -> None:
+    """Fails if a process has the device open."""
+    guest.run(unload(), timeout=CONNECT_TIMEOUT).check()
 
 
 def start_client(

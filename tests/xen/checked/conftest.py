@@ -3,25 +3,28 @@
 checks itself (tools/lab/checking_kernel.py).
 
 The kernel reports a defect in its log.  A test fails if there is a new report after it
-(tests/xen/conftest.py).  Lockdep switches itself off at its first report, or when it has no memory
-left.  So a test also fails if lockdep is off after it.
+(tests/xen/conftest.py), or if lockdep is off after it.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
+from tests.guest.checking import lockdep_is_on
 from tests.xen.shared.conftest import *  # noqa: F403  its fixtures, but host_settings
 from tests.xen.shared.conftest import VARIANT
 from tools.lab import checking_kernel, product
 from tools.lab.guest import GuestKind
 
-LOCKDEP = "cat /proc/lockdep_stats"
+
+@pytest.fixture(scope="session")
+def configuration() -> checking_kernel.Configuration:
+    return checking_kernel.XEN
 
 
 @pytest.fixture(scope="package")
-def host_settings() -> dict:
-    kernel = checking_kernel.checking()
+def host_settings(configuration) -> dict:
+    kernel = checking_kernel.checking(configuration)
     modules = product.modules_for(kernel)
     return {
         "name": "checked",
@@ -38,4 +41,4 @@ def _lockdep_stays_on(xen_host) -> Iterator[None]:
     yield
     for guest in list(xen_host.guests.values()):
         if guest.alive:
-            assert "debug_locks: 1" in " ".join(guest.text(LOCKDEP).split()), guest.name
+            assert lockdep_is_on(guest), guest.name
