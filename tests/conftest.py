@@ -17,7 +17,7 @@ import pytest
 from tests.runner.order import shuffle_modules
 from tests.xen.groups import group_hosts
 
-for tests in ("reading", "publishing", "faults", "checking", "steady"):
+for tests in ("reading", "publishing", "faults", "checking", "loop", "steady"):
     pytest.register_assert_rewrite(f"tests.guest.{tests}")
 pytest_plugins = [
     "tests.runner.timing",
