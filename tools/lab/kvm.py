@@ -40,6 +40,7 @@ from .shell import Shell
 
 # Ten times what each takes on a quiet machine with two cores.
 BOOT_TIMEOUT = 240.0
+WAIT_STEP = 0.2
 UNPLUG_TIMEOUT = 300.0
 SEND_TIMEOUT = struct.pack("ll", 60, 0)  # a struct timeval
 HOTPLUG_PORT = "port0"  # of the PCI bus for devices that come and go
@@ -301,8 +302,10 @@ class KvmGuest(Shell):
         return path
 
     def _wait_up(self) -> None:
-        if not self._channel.wait_ready(BOOT_TIMEOUT):
-            self._fail(f"not up after {BOOT_TIMEOUT:.0f} s")
+        patience = Patience(BOOT_TIMEOUT)
+        while not self._channel.wait_ready(WAIT_STEP):
+            if patience.is_over():
+                self._fail(f"not up after {BOOT_TIMEOUT:.0f} s")
 
     def _send(self, data: bytes) -> None:
         try:
